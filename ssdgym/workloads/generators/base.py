@@ -17,7 +17,6 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import BeforeValidator, Field, PositiveInt, model_validator
 
 from ssdgym.errors import SsdgymError
@@ -56,9 +55,17 @@ class RegionConfig(PacedConfig):
         return self.read_fraction >= 1
 
     def region(self, logical_pages: int) -> tuple[int, int]:
-        """Return the first page of the footprint and its number of pages."""
+        """Return the first page of the footprint and its number of pages.
+
+        Raises:
+            SsdgymError: the footprint is too small for the workload.
+        """
         first = min(round(self.start * logical_pages), logical_pages - 1)
         return first, min(max(round(self.footprint * logical_pages), 1), logical_pages - first)
+
+    def footprint_pages(self, logical_pages: int, page_size: int) -> int:
+        """See `PacedConfig`."""
+        return self.region(logical_pages)[1]
 
 
 class AccessConfig(RegionConfig):
@@ -87,13 +94,9 @@ class AccessConfig(RegionConfig):
         """See `PacedConfig`."""
         return Accesses(self, logical_pages, seed)
 
-    def footprint_pages(self, logical_pages: int, page_size: int) -> int:
-        """See `PacedConfig`."""
-        return self.footprint_range(logical_pages)[1]
-
-    def footprint_range(self, logical_pages: int) -> tuple[int, int]:
-        """Return the first page of the footprint and its number of pages."""
-        first, pages = self.region(logical_pages)
+    def region(self, logical_pages: int) -> tuple[int, int]:
+        """See `RegionConfig`."""
+        first, pages = super().region(logical_pages)
         largest = max(self.request_pages)
         if largest > pages:
             raise SsdgymError(
@@ -125,39 +128,26 @@ class Accesses:
 
     def __init__(self, config: AccessConfig, logical_pages: int, seed: np.random.SeedSequence) -> None:
         pages, ops, sizes = seed.spawn(3)
-        self._first, self._footprint = config.footprint_range(logical_pages)
+        self._first, self._footprint = config.region(logical_pages)
         self._sizes = SizeDraw(config.request_pages, sizes)
-        self._ops = _OpDraw(config, ops)
+        self._op_rng = np.random.default_rng(ops)
+        self._read, self._read_or_trim = config.read_fraction, config.read_fraction + config.trim_fraction
         self._pick = config.picker(self._footprint, np.random.Generator(np.random.PCG64(pages)))
 
     def chunk(self) -> Requests:
         """See `ssdgym.workloads.base.Source`."""
         requests = np.zeros(CHUNK, REQUEST)
-        requests["op"] = self._ops.draw(CHUNK)
+        requests["op"] = WRITE
+        if self._read_or_trim > 0:
+            draw = self._op_rng.random(CHUNK)
+            requests["op"][draw < self._read_or_trim] = TRIM
+            requests["op"][draw < self._read] = READ
         requests["pages"] = sizes = self._sizes.draw(CHUNK)
         requests["lpn"] = self._pick(sizes)
         requests = split_at_end(requests, self._footprint)
         if self._first:
             requests["lpn"] += self._first
         return requests
-
-
-class _OpDraw:
-    """Draws operations (READ, TRIM or WRITE) by their shares."""
-
-    def __init__(self, config: AccessConfig, seed: np.random.SeedSequence) -> None:
-        self._read = config.read_fraction
-        self._read_or_trim = config.read_fraction + config.trim_fraction
-        if self._read_or_trim > 0:
-            self._rng = np.random.Generator(np.random.PCG64(seed))
-
-    def draw(self, count: int) -> npt.NDArray[np.uint8]:
-        ops = np.full(count, WRITE, np.uint8)
-        if self._read_or_trim > 0:
-            draw = self._rng.random(count)
-            ops[draw < self._read_or_trim] = TRIM
-            ops[draw < self._read] = READ
-        return ops
 
 
 class SizeDraw:

@@ -105,7 +105,7 @@ class MixedConfig(PacedConfig):
     def footprint_pages(self, logical_pages: int, page_size: int) -> int:
         """See `PacedConfig`; pages of several components count once."""
         covered, end = 0, 0
-        for first, pages in sorted(part.footprint_range(logical_pages) for part in self.parts()):
+        for first, pages in sorted(part.region(logical_pages) for part in self.parts()):
             covered += max(first + pages - max(first, end), 0)
             end = max(end, first + pages)
         return covered

@@ -104,11 +104,10 @@ class _SmallWrites:
         self, config: SmallWritesConfig, logical_pages: int, page_size: int, seed: np.random.SeedSequence
     ) -> None:
         seeds = seed.spawn(7)
-        ops, kinds, _, _, self._places, self._offsets, sync = (
-            np.random.Generator(np.random.PCG64(child)) for child in seeds
-        )
+        rngs = map(np.random.default_rng, seeds)
+        self._ops, self._kinds, _, _, self._places, self._offsets, self._sync = rngs
+        self._config = config
         self._page_size = page_size
-        self._unit_bytes = config.subpage_bytes
         self._first_byte, footprint_bytes = _footprint_range(config, logical_pages, page_size)
         self._units = footprint_bytes // config.subpage_bytes
         self._units_per_page = config.full_page_bytes // config.subpage_bytes
@@ -117,19 +116,17 @@ class _SmallWrites:
         self._large_places = ZipfPlaces(pages, config.theta, config.layout_seed)
         self._small_sizes = SizeDraw(config.small_bytes, seeds[2])
         self._large_sizes = SizeDraw(config.large_bytes, seeds[3])
-        self._is_read = _Coin(config.read_fraction, ops)
-        self._is_small = _Coin(config.r_small, kinds)
-        self._is_sync = _Coin(config.r_synch, sync)
-        self._is_aligned = _Coin(config.aligned_fraction, self._offsets)
 
     def chunk(self) -> Requests:
-        is_small = self._is_small.toss(CHUNK)
-        is_read = self._is_read.toss(CHUNK)
+        config = self._config
+        is_small = self._kinds.random(CHUNK) < config.r_small
+        is_read = self._ops.random(CHUNK) < config.read_fraction
+        is_sync = self._sync.random(CHUNK) < config.r_synch
         requests = np.zeros(CHUNK, WIDE_REQUEST)
         requests["op"] = np.where(is_read, READ, WRITE)
-        requests["flags"] = np.where(is_small & ~is_read & self._is_sync.toss(CHUNK), SYNC, 0)
+        requests["flags"] = np.where(is_small & ~is_read & is_sync, SYNC, 0)
         small, large = self._small_sizes.draw(CHUNK), self._large_sizes.draw(CHUNK)
-        requests["pages"] = np.where(is_small, small, large) // self._unit_bytes
+        requests["pages"] = np.where(is_small, small, large) // config.subpage_bytes
         requests["lpn"] = self._first_units(is_small)
         return self._on_device(split_at_end(requests, self._units))
 
@@ -137,7 +134,8 @@ class _SmallWrites:
         """Return the first subpage of each request, counted from the footprint's start."""
         draw = self._places.random(CHUNK)
         others = self._offsets.integers(1, self._units_per_page, size=CHUNK)
-        offsets = np.where(self._is_aligned.toss(CHUNK), 0, others)
+        is_aligned = self._offsets.random(CHUNK) < self._config.aligned_fraction
+        offsets = np.where(is_aligned, 0, others)
         units = np.empty(CHUNK, np.int64)
         units[is_small] = self._small_places.at(draw[is_small])
         pages = self._large_places.at(draw[~is_small])
@@ -146,9 +144,9 @@ class _SmallWrites:
 
     def _on_device(self, requests: Requests) -> Requests:
         """Convert requests from subpages of the footprint to pages of the device."""
-        records = np.zeros(len(requests), RECORD)
-        records["offset_bytes"] = self._first_byte + requests["lpn"] * self._unit_bytes
-        records["size_bytes"] = requests["pages"] * self._unit_bytes
+        records, unit = np.zeros(len(requests), RECORD), self._config.subpage_bytes
+        records["offset_bytes"] = self._first_byte + requests["lpn"] * unit
+        records["size_bytes"] = requests["pages"] * unit
         records["op"] = requests["op"]
         pages = to_pages(records, self._page_size, _ONE_VOLUME)
         pages["flags"] |= requests["flags"]
@@ -168,14 +166,3 @@ def _footprint_range(config: SmallWritesConfig, logical_pages: int, page_size: i
             "or the requests smaller."
         )
     return first * config.full_page_bytes, footprint
-
-
-class _Coin:
-    """Draws True with a given probability, otherwise False."""
-
-    def __init__(self, share: float, rng: np.random.Generator) -> None:
-        self._share = share
-        self._rng = rng
-
-    def toss(self, count: int) -> npt.NDArray[np.bool_]:
-        return self._rng.random(count) < self._share

@@ -37,10 +37,6 @@ class StructuredConfig(RegionConfig):
         """See `PacedConfig`."""
         return _Structured(self, *self.region(logical_pages), seed)
 
-    def footprint_pages(self, logical_pages: int, page_size: int) -> int:
-        """See `PacedConfig`."""
-        return self.region(logical_pages)[1]
-
     def region(self, logical_pages: int) -> tuple[int, int]:
         """See `RegionConfig`."""
         first, pages = super().region(logical_pages)
