@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import Annotated, ClassVar, Literal, Protocol, Self
+from collections.abc import Callable, Collection
+from typing import Annotated, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -92,6 +92,23 @@ class WorkloadConfig(Config):
         Raises:
             SsdgymError: the workload does not fit the device, or its trace cannot be read.
         """
+
+
+ConfigT = TypeVar("ConfigT", bound=WorkloadConfig)
+
+
+class WorkloadKey(Generic[ConfigT]):
+    """A workload as a key of caches; keys of workloads of one class with the same fields are equal."""
+
+    def __init__(self, workload: ConfigT, but: Collection[str] = ()) -> None:
+        self.workload = workload
+        self._fields = type(workload), workload.model_dump_json(exclude=set(but))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, WorkloadKey) and self._fields == other._fields
+
+    def __hash__(self) -> int:
+        return hash(self._fields)
 
 
 def seeds_of(seed: int) -> np.random.SeedSequence:

@@ -23,7 +23,7 @@ from pydantic import SerializeAsAny
 from ssdgym.errors import SsdgymError
 from ssdgym.files import cache_folder, cache_is_writable
 from ssdgym.requests import FLUSH, READ, REQUEST, Requests
-from ssdgym.workloads.base import NO_REQUESTS, RequestStream, WorkloadConfig
+from ssdgym.workloads.base import NO_REQUESTS, RequestStream, WorkloadConfig, WorkloadKey
 from ssdgym.workloads.python import PythonWorkload
 from ssdgym.workloads.stream import open_workload
 from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
@@ -68,7 +68,7 @@ def pages_read_first(
         stream = open_workload(workload, logical_pages=logical_pages, page_size=page_size, seed=seed)
         yield from _read_first(stream, logical_pages)
         return
-    drawn, position = _kept_reads(_Key(workload), logical_pages, page_size, seed), 0
+    drawn, position = _kept_reads(WorkloadKey(workload), logical_pages, page_size, seed), 0
     while len(pages := drawn.part(position, _CHUNK)):
         position += len(pages)
         yield pages
@@ -93,7 +93,7 @@ class _KeptTraceConfig(SyntheticTraceConfig):
 
     def source(self, seed: int) -> RecordCursor:
         """See `SyntheticTraceConfig`."""
-        return RecordCursor(_kept_records(self.model_dump_json(exclude=_NOT_DRAWN), seed))
+        return RecordCursor(_kept_records(WorkloadKey(self, _NOT_DRAWN), seed))
 
 
 class _KeptWorkload(WorkloadConfig):
@@ -126,38 +126,26 @@ class _KeptWorkload(WorkloadConfig):
 
     def open(self, logical_pages: int, page_size: int, seed: int) -> RequestStream:
         """See `WorkloadConfig`."""
-        drawn = _kept_requests(_Key(self.of), logical_pages, page_size, seed)
+        drawn = _kept_requests(WorkloadKey(self.of), logical_pages, page_size, seed)
         return RequestStream(_Reader(drawn), lambda: drawn.stream.report)
 
 
-class _Key:
-    """A workload as a key of caches; keys of workloads with the same fields are equal."""
-
-    def __init__(self, workload: WorkloadConfig) -> None:
-        self.workload = workload
-        self._text = workload.model_dump_json()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and self._text == other._text
-
-    def __hash__(self) -> int:
-        return hash(self._text)
-
-
 @lru_cache(maxsize=_MOST_KEPT)
-def _kept_requests(key: _Key, logical_pages: int, page_size: int, seed: int) -> _KeptRequests:
+def _kept_requests(
+    key: WorkloadKey[WorkloadConfig], logical_pages: int, page_size: int, seed: int
+) -> _KeptRequests:
     return _KeptRequests(key.workload.open(logical_pages, page_size, seed))
 
 
 @lru_cache(maxsize=_MOST_KEPT)
-def _kept_reads(key: _Key, logical_pages: int, page_size: int, seed: int) -> _Kept:
+def _kept_reads(key: WorkloadKey[WorkloadConfig], logical_pages: int, page_size: int, seed: int) -> _Kept:
     pages = _read_first(key.workload.open(logical_pages, page_size, seed), logical_pages)
     return _Kept(np.dtype(np.int64), lambda: next(pages, np.zeros(0, np.int64)))
 
 
 @lru_cache(maxsize=_MOST_KEPT)
-def _kept_records(text: str, seed: int) -> _KeptRecords:
-    return _KeptRecords(SyntheticTraceConfig.model_validate_json(text).source(seed))
+def _kept_records(key: WorkloadKey[_KeptTraceConfig], seed: int) -> _KeptRecords:
+    return _KeptRecords(SyntheticTraceConfig.source(key.workload, seed))
 
 
 class _Kept:

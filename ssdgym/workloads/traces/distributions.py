@@ -1,7 +1,8 @@
-"""Distributions of sizes, pages and gaps in a trace, counted in bounded memory."""
+"""Distributions of sizes, pages and gaps in a trace, and sets of pages, counted in bounded memory."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,36 @@ from ssdgym.workloads.addresses import mixed
 _FEW = 1 << 16
 
 
-class KeyCounts:
+class Merging(ABC):
+    """Pairs of numbers that are added in batches, which are merged now and then; a subclass says how."""
+
+    def __init__(self) -> None:
+        self._merged: IntArray = np.zeros((2, 0), np.int64)
+        self._pending: list[IntArray] = []
+        self._pending_pairs = 0
+
+    def _add(self, first: IntArray, second: IntArray) -> None:
+        """Add the pairs of two arrays, each of shape (n,)."""
+        self._pending.append(np.stack([first, second]).astype(np.int64))
+        self._pending_pairs += len(first)
+        # Merging only when the new part is as large as the rest keeps the total work near n log n.
+        if self._pending_pairs > max(self._merged.shape[1], _FEW):
+            self._merge()
+
+    def _merge(self) -> IntArray:
+        """Merge what is pending; return all pairs, shape (2, n)."""
+        if self._pending:
+            pairs = np.concatenate([self._merged, *self._pending], axis=1)
+            self._pending, self._pending_pairs, self._merged = [], 0, pairs[:, :0]
+            self._merged = self._joined(pairs)
+        return self._merged
+
+    @abstractmethod
+    def _joined(self, pairs: IntArray) -> IntArray:
+        """Return merged and new pairs, shape (2, n), as merged pairs, shape (2, m)."""
+
+
+class KeyCounts(Merging):
     """Counts how often numbers occur; memory grows only with the number of different numbers.
 
     If there are more than `most` different numbers, a hash selects half of them to be dropped; this repeats
@@ -25,11 +55,9 @@ class KeyCounts:
     """
 
     def __init__(self, most: int | None = None) -> None:
+        super().__init__()
         self._most = most
         self._halvings = 0
-        self._keys, self._counts = np.zeros((2, 0), np.int64)
-        self._pending: list[tuple[IntArray, IntArray]] = []
-        self._pending_keys = 0
 
     @property
     def sampled_share(self) -> float:
@@ -40,36 +68,57 @@ class KeyCounts:
         """Count each of the numbers `keys`, shape (n,)."""
         if self._halvings:
             keys = keys[self._is_sampled(keys)]
-        different, counts = np.unique(keys, return_counts=True)
-        self._pending.append((different.astype(np.int64), counts.astype(np.int64)))
-        self._pending_keys += len(different)
-        # Merging only when the new part is as large as the rest keeps the total work near n log n.
-        if self._pending_keys > max(len(self._keys), _FEW):
-            self.items()
+        self._add(*np.unique(keys, return_counts=True))
 
-    def items(self) -> tuple[IntArray, IntArray]:
-        """Return the different numbers in rising order and their counts, each of shape (numbers,)."""
-        parts = [(self._keys, self._counts), *self._pending]
-        self._pending, self._pending_keys = [], 0
-        self._keys, self._counts = _summed(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-        while self._most is not None and len(self._keys) > self._most:
+    def items(self) -> IntArray:
+        """Return the different numbers in rising order and their counts, shape (2, numbers)."""
+        return self._merge()
+
+    def _joined(self, pairs: IntArray) -> IntArray:
+        counted = _summed(pairs)
+        while self._most is not None and counted.shape[1] > self._most:
             self._halvings += 1
-            kept = self._is_sampled(self._keys)
-            self._keys, self._counts = self._keys[kept], self._counts[kept]
-        return self._keys, self._counts
+            counted = counted[:, self._is_sampled(counted[0])]
+        return counted
 
     def _is_sampled(self, keys: IntArray) -> BoolArray:
         sampled: BoolArray = mixed(keys) >> np.uint64(64 - self._halvings) == 0
         return sampled
 
 
-def _summed(keys: IntArray, counts: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the different keys in rising order, and the sum of the counts of each key."""
+def _summed(pairs: IntArray) -> IntArray:
+    """Return the different keys in rising order, and the sum of the counts of each key, shape (2, keys)."""
     # The parts are sorted, which makes a stable sort fast.
-    order = np.argsort(keys, kind="stable")
-    keys, counts = keys[order], counts[order]
+    keys, counts = pairs[:, np.argsort(pairs[0], kind="stable")]
     first = np.flatnonzero(np.diff(keys, prepend=keys[:1] - 1))
-    return keys[first], np.add.reduceat(counts, first) if len(first) else counts
+    return np.stack([keys[first], np.add.reduceat(counts, first) if len(first) else counts])
+
+
+class RangeSet(Merging):
+    """The union of half-open ranges of integers.
+
+    Memory grows with the number of separate ranges, not with the number of added ranges.
+    """
+
+    def add(self, start: IntArray, end: IntArray) -> None:
+        """Add the ranges `start[i]..end[i]-1`; empty ones are allowed."""
+        self._add(*self._joined(np.stack([start, end])[:, start < end]))
+
+    def ranges(self) -> IntArray:
+        """Return the separate ranges in rising order: starts and ends, shape (2, ranges)."""
+        return self._merge()
+
+    def size(self) -> int:
+        """Return the number of integers in the ranges."""
+        start, end = self.ranges()
+        return int((end - start).sum())
+
+    def _joined(self, pairs: IntArray) -> IntArray:
+        start, end = pairs[:, np.argsort(pairs[0], kind="stable")]
+        end = np.maximum.accumulate(end)
+        # A range begins where none before it reaches; it ends as far as those before the next reach.
+        first = np.flatnonzero(np.append(True, start[1:] > end[:-1])[: len(start)])
+        return np.stack([start[first], end[np.append(first, len(start))[1:] - 1]])
 
 
 @dataclass(frozen=True)
@@ -86,8 +135,8 @@ class Distribution:
 
     def __add__(self, other: Distribution) -> Distribution:
         """Return the distribution with the summed counts of both."""
-        both = zip((self.values, self.counts), (other.values, other.counts), strict=True)
-        return Distribution(*_summed(*(np.concatenate(column) for column in both)))
+        both = [(self.values, self.counts), (other.values, other.counts)]
+        return Distribution(*_summed(np.concatenate(both, axis=1)))
 
     @property
     def total(self) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ssdgym.types import IntArray
-from ssdgym.workloads.traces.distributions import expanded
+from ssdgym.workloads.traces.distributions import Merging, expanded
 
 #: The shortest window in which arrivals are counted; all other windows are multiples of this length.
 FINEST_NS = 100_000_000
@@ -77,7 +77,6 @@ def bursts_of(windows: IntArray, counts: IntArray) -> Bursts:
 
 #: Largest number of writes that are followed (kept until their pages are overwritten) at the same time.
 MOST_FOLLOWED = 1 << 20
-_FEW = 1 << 16
 _CLASSES = 64
 
 
@@ -101,7 +100,7 @@ class Lives:
     sampled_share: float
 
 
-class WriteLives:
+class WriteLives(Merging):
     """Follows pairs of writes until both are overwritten, in bounded memory.
 
     When more than `most_followed` writes are followed, only every second pair stays followed; this repeats as
@@ -110,13 +109,13 @@ class WriteLives:
     """
 
     def __init__(self, most_followed: int = MOST_FOLLOWED) -> None:
+        # Merged pairs are the page and the key of each living write. A key is twice the number of the write,
+        # plus 1 for the write's first page, whose life counts.
+        super().__init__()
         self._most_followed = most_followed
         self._writes = 0
         self._halvings = 0
-        self._pending: list[tuple[IntArray, IntArray]] = []
-        self._pending_pages = 0
-        # Living writes (page, number), and overwritten writes (number, life) whose partner still lives.
-        self._pages, self._numbers = np.zeros((2, 0), np.int64)
+        # Overwritten writes (number, life) whose partner still lives.
         self._ended, self._lives = np.zeros((2, 0), np.int64)
         self._sums = np.zeros((_CLASSES, 6))
 
@@ -125,12 +124,7 @@ class WriteLives:
         numbers = self._writes + np.arange(len(first))
         self._writes += len(first)
         for page, position in expanded(first, pages):
-            number = numbers[position]
-            self._pending.append((page, number * 2 + (page == first[position])))
-            self._pending_pages += len(page)
-            # Merging only when the new part is as large as the rest keeps the total work near n log n.
-            if self._pending_pages > max(len(self._pages), _FEW):
-                self._merge()
+            self._add(page, numbers[position] * 2 + (page == first[position]))
 
     def lives(self) -> Lives:
         """Return the correlation of lives for all writes so far."""
@@ -143,27 +137,21 @@ class WriteLives:
         together = ab - a * b / pairs
         return Lives(float(together / np.sqrt(spread)) if spread > 1e-9 else None, int(pairs), share)
 
-    def _merge(self) -> None:
-        """Merge the latest writes into the living writes, and end the writes that they overwrite."""
-        if not self._pending:
-            return
-        pages = np.concatenate([self._pages, *(page for page, _ in self._pending)])
-        # A key is twice the number of the write; 1 is added for the write's first page, whose life counts.
-        keys = np.concatenate([self._numbers * 2 + 1, *(key for _, key in self._pending)])
-        self._pending, self._pending_pages = [], 0
-        order = np.lexsort((keys, pages))
-        pages, keys = pages[order], keys[order]
+    def _joined(self, pairs: IntArray) -> IntArray:
+        """Return the writes that still live, and end the writes that are overwritten."""
+        pages, keys = pairs[:, np.lexsort(pairs[::-1])]
         ends = np.append(pages[1:] == pages[:-1], False)
         numbers, counts = keys >> 1, (keys & 1 == 1) & self._is_followed(keys >> 1)
         over, living = ends & counts, ~ends & counts
         lives = np.roll(numbers, -1)[over] - numbers[over]
-        self._pages, self._numbers = pages[living], numbers[living]
         self._end(numbers[over], lives)
-        while len(self._numbers) + len(self._ended) > self._most_followed:
+        alive = np.stack([pages, keys])[:, living]
+        while alive.shape[1] + len(self._ended) > self._most_followed:
             self._halvings += 1
-            kept, waits = self._is_followed(self._numbers), self._is_followed(self._ended)
-            self._pages, self._numbers = self._pages[kept], self._numbers[kept]
+            waits = self._is_followed(self._ended)
             self._ended, self._lives = self._ended[waits], self._lives[waits]
+            alive = alive[:, self._is_followed(alive[1] >> 1)]
+        return alive
 
     def _end(self, numbers: IntArray, lives: IntArray) -> None:
         """Count pairs whose writes are both overwritten; keep the other overwritten writes for later."""

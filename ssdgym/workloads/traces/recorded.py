@@ -12,12 +12,22 @@ from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_
 from ssdgym.config.fields import is_whole
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.requests import WRITE
-from ssdgym.workloads.base import RequestStream, Share, StartAt, WorkloadConfig, drawn_start
+from ssdgym.workloads.base import (
+    Loops,
+    RequestStream,
+    Share,
+    StartAt,
+    WorkloadConfig,
+    WorkloadKey,
+    drawn_start,
+)
 from ssdgym.workloads.traces.record import RecordIndex, RecordSource, index_records
-from ssdgym.workloads.traces.replay import Survey, play, report_on, survey
+from ssdgym.workloads.traces.replay import Played, Survey, survey
 from ssdgym.workloads.traces.transforms import AnyTransformConfig, TransformConfig, Transformed
 
 _WHOLE = (0.0, 1.0)
+#: Fields that do not change which records there are.
+_NO_RECORDS = ("start", "loops", "addresses")
 
 
 def _is_start(value: Any) -> Any:
@@ -177,53 +187,40 @@ class PlayedConfig(WorkloadConfig):
             compact = known.compact
         elif not len(self.records(seed).chunk()):
             raise _nothing_to_play(self)
-        return play(
-            self._records_from_start(seed),
-            again=self.records(seed),
-            compact=compact,
-            loops=self.loops,
-            logical_pages=logical_pages,
-            page_size=page_size,
-            report=partial(self.report, logical_pages, page_size, seed),
-        )
+        sources = self._records_from_start(seed), self.records(seed)
+        laps = partial(Played, *sources, compact, logical_pages, page_size)
+        report = partial(self.report, logical_pages, page_size, seed)
+        return RequestStream(Loops(laps, self.loops), report)
 
     def report(self, logical_pages: int, page_size: int, seed: int) -> dict[str, int]:
         """Return the facts of `RequestStream.report` about the records on a device."""
-        return report_on(self._survey(page_size, seed), self.addresses, logical_pages)
+        return self._survey(page_size, seed).report(self.addresses, logical_pages)
 
     def _whole(self) -> PlayedConfig:
         """Return the same workload without a window; all its pages get numbers in compact addresses."""
         return self.model_copy(update={"window": _WHOLE})
 
     def _survey(self, page_size: int, seed: int) -> Survey:
-        return _surveyed(type(self), self._text(), *self.depends_on(seed), page_size)
+        return _surveyed(WorkloadKey(self, _NO_RECORDS), *self.depends_on(seed), page_size)
 
     def _index(self, seed: int) -> RecordIndex:
-        return _indexed(type(self), self._whole()._text(), *self.depends_on(seed))
-
-    def _text(self) -> str:
-        """Return as JSON the fields that determine which records are replayed."""
-        return self.model_copy(update={"loops": 1, "addresses": "compact", "start": None}).model_dump_json()
+        return _indexed(WorkloadKey(self._whole(), _NO_RECORDS), *self.depends_on(seed))
 
 
 @lru_cache(maxsize=8)
-def _surveyed(
-    kind: type[PlayedConfig], text: str, stamp: tuple[int, ...], seed: int, page_size: int
-) -> Survey:
+def _surveyed(key: WorkloadKey[PlayedConfig], stamp: tuple[int, ...], seed: int, page_size: int) -> Survey:
     """Survey records only once per process and content, because every reset opens its workload again."""
-    config = kind.model_validate_json(text)
-    known = survey(config.records(seed), page_size)
+    known = survey(key.workload.records(seed), page_size)
     if not known.requests:
-        raise _nothing_to_play(config)
-    for array in known.ranges:
-        array.flags.writeable = False
+        raise _nothing_to_play(key.workload)
+    known.ranges.flags.writeable = False
     return known
 
 
 @lru_cache(maxsize=8)
-def _indexed(kind: type[PlayedConfig], text: str, stamp: tuple[int, ...], seed: int) -> RecordIndex:
+def _indexed(key: WorkloadKey[PlayedConfig], stamp: tuple[int, ...], seed: int) -> RecordIndex:
     """Index records only once per process and content."""
-    return index_records(kind.model_validate_json(text).records(seed))
+    return index_records(key.workload.records(seed))
 
 
 def _nothing_to_play(config: PlayedConfig) -> SsdgymError:

@@ -14,6 +14,7 @@ from ssdgym.workloads.traces.distributions import (
     RELATIVE_ERROR,
     Distribution,
     KeyCounts,
+    RangeSet,
     Skew,
     expanded,
     log_bins,
@@ -21,7 +22,7 @@ from ssdgym.workloads.traces.distributions import (
 from ssdgym.workloads.traces.dynamics import FINEST_NS, Bursts, Lives, Runs, WriteLives, bursts_of
 from ssdgym.workloads.traces.record import Records, RecordSource, to_pages, volume_starts
 from ssdgym.workloads.traces.recorded import PlayedConfig
-from ssdgym.workloads.traces.replay import Arrivals, RangeSet
+from ssdgym.workloads.traces.replay import Arrivals
 
 #: Bytes per page; footprints are counted in whole pages.
 UNIT_BYTES = 4096

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssdgym.workloads.traces import dynamics as lives
+from ssdgym.workloads.traces import distributions
 from ssdgym.workloads.traces.dynamics import Lives, WriteLives
 
 
@@ -66,7 +66,7 @@ def test_lives__all_alike_have_no_correlation() -> None:
 
 
 def test_a_sample__says_the_same_as_the_whole_in_less_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lives, "_FEW", 1000)
+    monkeypatch.setattr(distributions, "_FEW", 1000)
     rng = np.random.default_rng(6)
     files = rng.zipf(1.3, 4000) % 5000
     # Every second page of a file is of another one that is as hot, so that lives agree in part.

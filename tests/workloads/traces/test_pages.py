@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, READ, TRIM, WRITE
 from ssdgym.workloads.traces import record as module
+from ssdgym.workloads.traces.distributions import RangeSet
 from ssdgym.workloads.traces.record import Compact, Records, Volumes, to_pages, volume_starts
-from ssdgym.workloads.traces.replay import RangeSet
 from tests.workloads.traces.sources import PAGE, make_records, record_arrays, volumes_of
 
 

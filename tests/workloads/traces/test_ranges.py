@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssdgym.workloads.traces import replay as module
-from ssdgym.workloads.traces.replay import RangeSet
+from ssdgym.workloads.traces import distributions as module
+from ssdgym.workloads.traces.distributions import RangeSet
 
 batches = st.lists(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 9)), max_size=8), max_size=8)
 

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ssdgym.workloads import FLUSH, PARTIAL_TAIL, REQUEST, TRIM, WRITE, RequestStream
+from ssdgym.workloads.base import Loops
 from ssdgym.workloads.traces.record import Records
-from ssdgym.workloads.traces.replay import play, report_on, survey
+from ssdgym.workloads.traces.replay import Played, survey
 from tests.workloads.taking import each_clone
 from tests.workloads.traces.sources import PAGE, ArraySource, make_records, record_arrays
 
@@ -30,14 +31,9 @@ def played(
     records: Records, logical_pages: int = 500, addresses: str = "compact", loops: int | None = 1
 ) -> RequestStream:
     known = survey(ArraySource(records), PAGE)
-    return play(
-        ArraySource(records),
-        compact=known.compact if addresses == "compact" else None,
-        loops=loops,
-        logical_pages=logical_pages,
-        page_size=PAGE,
-        report=partial(report_on, known, addresses, logical_pages),
-    )
+    source, compact = ArraySource(records), known.compact if addresses == "compact" else None
+    laps = partial(Played, source, source, compact, logical_pages, PAGE)
+    return RequestStream(Loops(laps, loops), partial(known.report, addresses, logical_pages))
 
 
 def take(stream: RequestStream, portions: int = 1000) -> np.ndarray:
