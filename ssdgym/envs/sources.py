@@ -187,7 +187,7 @@ def open_episode(config: WorkloadConfig, device: DeviceConfig, seed: int, at_end
     """
     played = config.with_start("random")
     if at_end == "wrap" and isinstance(played, (PlayedConfig, ArrayWorkload)):
-        played = played.without_end()
+        played = played.model_copy(update={"loops": None})
     stream: RequestStream
     if at_end == "truncate" or played.is_endless:
         stream = open_on(played, device, seed)

@@ -63,11 +63,6 @@ class FrozenRequests:
         """Return this object; a copy is not needed because the array cannot change."""
         return self
 
-    def digest(self) -> str:
-        """Return a hash of the content."""
-        fields = (self.array[name].tobytes() for name in REQUEST.names or ())
-        return hashlib.sha256(b"".join(fields)).hexdigest()
-
 
 class ArrayWorkload(PythonWorkload):
     """An array of requests, which are issued in order."""
@@ -78,7 +73,8 @@ class ArrayWorkload(PythonWorkload):
 
     @field_serializer("requests")
     def _digest(self, requests: FrozenRequests) -> str:
-        return requests.digest()
+        fields = (requests.array[name].tobytes() for name in REQUEST.names or ())
+        return hashlib.sha256(b"".join(fields)).hexdigest()
 
     @property
     def is_endless(self) -> bool:
@@ -97,10 +93,6 @@ class ArrayWorkload(PythonWorkload):
     def with_start(self, start: StartAt) -> Self:
         """See `WorkloadConfig`."""
         return self.model_copy(update={"start": start}) if self.start is None else self
-
-    def without_end(self) -> Self:
-        """Return the same requests, repeated without end."""
-        return self.model_copy(update={"loops": None})
 
     def open(self, logical_pages: int, page_size: int, seed: int) -> RequestStream:
         """See `WorkloadConfig`."""

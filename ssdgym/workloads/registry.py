@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
-import os
+import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -23,64 +22,35 @@ ThingT = TypeVar("ThingT")
 _PACKAGE = Path(__file__).parents[1]
 
 
-@dataclass(frozen=True)
-class Origin:
-    """The place of the code that registers an object.
-
-    Attributes:
-        module: name of the module.
-        file: path of the module's file; in a notebook, a name that changes with the code of the cell.
-    """
-
-    module: str
-    file: str
-
-    @property
-    def code_hashes(self) -> list[str]:
-        """A list with the hash of the file; empty if the file belongs to ssdgym."""
-        path = Path(self.file)
-        if path.is_relative_to(_PACKAGE):
-            return []
-        return [file_hash(path) if os.path.isfile(path) else hashlib.sha256(self.file.encode()).hexdigest()]
-
-
-def caller() -> Origin:
-    """Return the place of the code that called the function that calls `caller`."""
-    frame = inspect.currentframe()
-    for _ in range(2):
-        assert frame is not None
-        frame = frame.f_back
-    assert frame is not None
-    return Origin(frame.f_globals.get("__name__", ""), frame.f_code.co_filename)
-
-
 class Registry(Generic[ThingT]):
     """Registered objects by name."""
 
     def __init__(self, what: str, group: str) -> None:
         self._what = what
         self._group = group
-        self._things: dict[str, tuple[ThingT, Origin]] = {}
+        #: Each object, with the name and the file of the module that registered it.
+        self._things: dict[str, tuple[ThingT, str, str]] = {}
         self._is_complete = False
 
-    def register(self, name: str, thing: ThingT, origin: Origin) -> None:
-        """Register an object under a name.
-
-        Args:
-            name: name of the object.
-            thing: the object.
-            origin: place of the code that registers the object. The same module may register it again.
+    def register(self, name: str, thing: ThingT) -> None:
+        """Register an object under a name, for the module that calls the caller of this method.
 
         Raises:
             SsdgymError: another module has registered the name.
         """
-        if name in self._things and self._things[name][1].module != origin.module:
+        frame = sys._getframe(2)
+        module = frame.f_globals.get("__name__", "")
+        if name in self._things and self._things[name][1] != module:
             raise SsdgymError(f"the {self._what} {name} is registered already; choose another name.")
-        self._things[name] = thing, origin
+        self._things[name] = thing, module, frame.f_code.co_filename
 
     def code_hashes(self, name: str) -> list[str]:
         """Return the hash of the file that registered a name; an empty list if ssdgym or nothing did."""
-        return self._things[name][1].code_hashes if name in self._things else []
+        file = Path(self._things[name][2]) if name in self._things else _PACKAGE
+        if file.is_relative_to(_PACKAGE):
+            return []
+        # The name of a cell of a notebook, which is no file, changes with its code.
+        return [file_hash(file) if file.is_file() else hashlib.sha256(str(file).encode()).hexdigest()]
 
     def by_name(self) -> dict[str, ThingT]:
         """Return all registered objects, sorted by name."""
@@ -88,7 +58,7 @@ class Registry(Generic[ThingT]):
             self._is_complete = True
             for plugin in plugins_of(self._group):
                 plugin.load()
-        return {name: thing for name, (thing, _) in sorted(self._things.items())}
+        return {name: thing for name, (thing, *_) in sorted(self._things.items())}
 
 
 # The registry of kinds of workloads, and the types of fields that hold a workload of any kind.
@@ -113,8 +83,7 @@ def workload_kind(model: type[KindT]) -> type[KindT]:
     Raises:
         SsdgymError: another model has the same kind.
     """
-    name = model.model_fields["kind"].default
-    _KINDS.register(name, model, caller())
+    _KINDS.register(model.model_fields["kind"].default, model)
     return model
 
 

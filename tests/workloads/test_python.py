@@ -54,7 +54,7 @@ def test_array__is_copied_and_cannot_be_written_to() -> None:
 def test_array__from_a_random_start__goes_round_at_its_pace() -> None:
     config = load_workload(TEN).with_start("random")
     assert isinstance(config, ArrayWorkload)
-    stream = opened(config.without_end(), seed=1)
+    stream = opened(config.model_copy(update={"loops": None}), seed=1)
     requests = taken(stream, 25)
     first = int(requests["lpn"][0])
     assert requests["lpn"].tolist() == [(first + n) % 10 for n in range(25)]

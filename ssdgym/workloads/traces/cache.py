@@ -23,7 +23,6 @@ from ssdgym.workloads.traces.record import (
     MOST_VOLUMES,
     NO_RECORDS,
     RECORD,
-    RecordCursor,
     Records,
     Volumes,
     cast,
@@ -73,10 +72,6 @@ class StoredTrace:
     first_ns: int
     volumes: Volumes
     understood: Understood
-
-    def open(self) -> RecordCursor:
-        """Return a cursor at the first record."""
-        return RecordCursor(self)
 
     def records(self, first: int, count: int) -> Records:
         """Return a copy of `count` records from `first` on, shape (n,).

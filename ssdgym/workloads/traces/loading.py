@@ -26,8 +26,8 @@ from ssdgym.workloads.traces.registry import (
     AUTO,
     TraceFormat,
     format_code_hashes,
-    format_names,
     format_of,
+    formats,
 )
 
 Stamp = tuple[int, ...]
@@ -37,7 +37,7 @@ VolumeLayout = Literal["end_to_end", "overlay"]
 
 def _known_format(name: Any) -> Any:
     """Return a known format; refuse an unknown one with an error message like pydantic's."""
-    names = format_names()
+    names = [AUTO, *formats()]
     if name not in names:
         *others, last = (repr(known) for known in names)
         raise PydanticKnownError("literal_error", {"expected": f"{', '.join(others)} or {last}"})
@@ -115,7 +115,7 @@ class TraceConfig(PlayedConfig):
 
     def source(self, seed: int) -> RecordCursor:
         """See `PlayedConfig`."""
-        records = load_trace(self).open()
+        records = RecordCursor(load_trace(self))
         overlay = self.volumes == "overlay"
         records.volumes = replace(records.volumes, overlay=overlay, trace=self.label)
         return records

@@ -121,10 +121,6 @@ class PlayedConfig(WorkloadConfig):
         is_open = self.start is None and not self.is_drawn
         return self.model_copy(update={"start": start}) if is_open else self
 
-    def without_end(self) -> PlayedConfig:
-        """Return the same records, repeated without end."""
-        return self.model_copy(update={"loops": None})
-
     def records(self, seed: int = 0) -> RecordSource:
         """Return all records of the window, after the transforms.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from ssdgym.errors import SsdgymError
-from ssdgym.workloads.registry import Registry, caller
+from ssdgym.workloads.registry import Registry
 from ssdgym.workloads.traces.files import first_bytes, without_marks
 from ssdgym.workloads.traces.reading.columns import example, fields_of, written_lines
 from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
@@ -71,17 +71,12 @@ def register_format(known: TraceFormat) -> None:
     Raises:
         SsdgymError: another module has registered a format of the same name.
     """
-    _FORMATS.register(known.name, known, caller())
+    _FORMATS.register(known.name, known)
 
 
 def formats() -> dict[str, TraceFormat]:
     """Return all formats by name."""
     return _FORMATS.by_name()
-
-
-def format_names() -> list[str]:
-    """Return all names of formats, `auto` first."""
-    return [AUTO, *formats()]
 
 
 def format_code_hashes(name: str) -> list[str]:

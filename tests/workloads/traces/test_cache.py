@@ -16,7 +16,7 @@ from ssdgym.files import file_hash
 from ssdgym.workloads import READ, WRITE
 from ssdgym.workloads.traces.cache import StoredTrace, stored
 from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
-from ssdgym.workloads.traces.record import RECORD, Records
+from ssdgym.workloads.traces.record import RECORD, RecordCursor, Records
 
 
 class LinesOfThree:
@@ -107,19 +107,19 @@ def test_records_come_in_any_portions_and_end(trace: Path) -> None:
     assert known.records(1, 2).tolist() == RECORDS[1:3]
     assert known.records(3, 9).tolist() == RECORDS[3:]
     assert len(known.records(4, 1)) == 0
-    source = known.open()
+    source = RecordCursor(known)
     assert source.chunk().tolist() == RECORDS
     assert len(source.chunk()) == 0
 
 
 def test_what_is_handed_out_can_be_changed_without_harm(trace: Path) -> None:
     known = load(trace, LinesOfThree())
-    known.open().chunk()["op"] = READ
-    assert known.open().chunk().tolist() == RECORDS
+    RecordCursor(known).chunk()["op"] = READ
+    assert RecordCursor(known).chunk().tolist() == RECORDS
 
 
 def test_a_cursor_is_small_when_pickled_and_goes_on(trace: Path) -> None:
-    source = load(trace, LinesOfThree()).open()
+    source = RecordCursor(load(trace, LinesOfThree()))
     data = pickle.dumps(source)
     assert len(data) < 1000
     assert pickle.loads(data).chunk().tolist() == RECORDS
@@ -165,7 +165,7 @@ def test_a_cache_that_vanishes_is_an_error_and_not_an_end(trace: Path) -> None:
     known = load(trace, LinesOfThree())
     (known.folder / "records.bin").unlink()
     with pytest.raises(SsdgymError, match="the cached trace was changed or removed while it was played"):
-        known.open().chunk()
+        RecordCursor(known).chunk()
 
 
 def test_a_cache_that_cannot_be_written_slows_traces_and_warns(trace: Path, own_cache: Path) -> None:

@@ -84,9 +84,9 @@ def _zip(file: IO[bytes]) -> _Pieces:
         members = [member for member in archive.infolist() if not member.is_dir()]
         if len(members) != 1:
             names = ", ".join(member.filename for member in members[:3])
-            raise _Unreadable(
-                f"is a zip archive of {len(members)} files ({names[:80]!a}); unpack it and give one of them, "
-                "or their folder"
+            raise SsdgymError(
+                f"{file.name}: is a zip archive of {len(members)} files ({names[:80]!a}); unpack it and give "
+                "one of them, or their folder."
             )
         given = 0
         with archive.open(members[0]) as member:
@@ -97,10 +97,6 @@ def _zip(file: IO[bytes]) -> _Pieces:
 
 def _plain(file: IO[bytes]) -> _Pieces:
     return ((piece, 0, 0) for piece in iter(lambda: file.read(_PIECE_BYTES), b""))
-
-
-class _Unreadable(Exception):
-    """The container as a whole cannot be read; this module catches the error."""
 
 
 #: For each container: its first bytes, its name, and the function that unpacks it.
@@ -170,8 +166,6 @@ def unpacked(path: Path) -> Iterator[bytes]:
                         _refuse_named(path, piece[:_LONGEST_MAGIC_BYTES], f"what the {name} data holds ")
                     lines += piece.count(b"\n")
                 yield piece
-        except _Unreadable as error:
-            raise SsdgymError(f"{path}: {error}.") from None
         except _DAMAGED as error:
             if isinstance(error, SsdgymError):
                 raise

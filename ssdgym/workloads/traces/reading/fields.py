@@ -165,11 +165,11 @@ class BadLines:
         first_ns: time of the first request as in the file, in ns; None until there is one.
     """
 
-    def __init__(self, path: Path, allowed: int, unit: str = "line") -> None:
+    def __init__(self, path: Path, allowed: int) -> None:
         self._path = path
         self.count = 0
         self._allowed = allowed
-        self.unit = unit
+        self.unit = "line"
         self.passed: Counter[str] = Counter()
         self.first_ns: int | None = None
 
