@@ -42,7 +42,7 @@ from ssdgym.simulator.families import FamilyBuilder
 from ssdgym.simulator.families.block import BlockFamily
 from ssdgym.simulator.families.subpage import SubpageFamily
 from ssdgym.simulator.metrics import metrics_of
-from ssdgym.workloads.generators.pacing import PacedConfig
+from ssdgym.workloads.generators.base import PacedConfig
 from ssdgym.workloads.registry import workload_models
 from ssdgym.workloads.traces.reading import columns
 from ssdgym.workloads.traces.reading.text import TextFormat

@@ -8,9 +8,6 @@ from ssdgym.cli.console import FAILED, note, progress_bar, show, table
 from ssdgym.cli.options import Texts
 from ssdgym.errors import SsdgymError, shown
 
-#: Default number of results to draw at random and repeat.
-_SAMPLE = 10
-
 
 def replay(
     results: Path,
@@ -40,7 +37,7 @@ def replay(
     if is_one and sample is not None:
         raise SsdgymError("--sample draws results, and --row and --where name one: give one of the three")
     numbers = [replays.choose(stored, row, where or (), str(path))] if is_one else []
-    numbers = numbers or replays.sample(stored, sample or _SAMPLE, 0)
+    numbers = numbers or replays.sample(stored, sample or 10, 0)
     with progress_bar("runs") as advance:
         found = replays.replay(stored, numbers, str(path), workers or 2, advance, trust=trust)
     if is_one and found[0].error is not None:

@@ -43,7 +43,7 @@ def fit(
     import yaml
 
     from ssdgym.files import write_atomically
-    from ssdgym.workloads.synthetic.twin import fit_twin
+    from ssdgym.workloads.synthetic.twin import figures_of, fit_twin
 
     if out is not None and out.exists():
         raise SsdgymError(f"{out}: exists already; give another name")
@@ -51,19 +51,20 @@ def fit(
     summary = _summary(config, source, 0)
     name = Path(source.removeprefix("trace:")).name.partition(".")[0] or "twin"
     with progress_bar("candidates") as advance:
-        twin = fit_twin(summary, config.records().volumes, name, seed, advance)
-    made = twin.config.model_dump(mode="json", exclude_unset=True)
+        twin, made = fit_twin(summary, config.records().volumes, name, seed, advance)
+    fields_of_twin = twin.model_dump(mode="json", exclude_unset=True)
     if out is not None:
-        written = yaml.safe_dump({"kind": "synthetic", **made}, sort_keys=False, width=110)
+        written = yaml.safe_dump({"kind": "synthetic", **fields_of_twin}, sort_keys=False, width=110)
         write_atomically(out, written.encode())
-    figures = {name: {"trace": real, "twin": ours} for name, real, ours in twin.figures()}
+    ours = figures_of(made)
+    figures = {name: {"trace": real, "twin": ours[name]} for name, real in figures_of(summary).items()}
     rows = ({"figure": figure, **values} for figure, values in figures.items())
-    writes = twin.config.writes
+    writes = twin.writes
     chosen = (
         f"{name}: replay_share {writes.replay_share:g}, replay_requests {writes.replay_requests}, "
-        f"footprint_factor {twin.config.footprint_factor:g}"
+        f"footprint_factor {twin.footprint_factor:g}"
     )
-    show({"source": source, "synthetic": made, "figures": figures}, [table(rows), chosen])
+    show({"source": source, "synthetic": fields_of_twin, "figures": figures}, [table(rows), chosen])
 
 
 @trace.command()

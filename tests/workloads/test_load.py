@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from ssdgym.config.loading import Config, available
 from ssdgym.errors import SsdgymError
-from ssdgym.workloads.generators.pacing import PacedConfig
+from ssdgym.workloads.generators.base import PacedConfig
 from ssdgym.workloads.generators.patterns import MixedConfig, UniformConfig
 from ssdgym.workloads.stream import load_workload
 from ssdgym.workloads.tenants import TenantConfig, TenantsConfig

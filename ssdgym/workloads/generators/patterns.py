@@ -15,8 +15,7 @@ from ssdgym.requests import REQUEST, Requests
 from ssdgym.types import IntegerArray
 from ssdgym.workloads.addresses import align
 from ssdgym.workloads.base import CHUNK, InnerShare, RequestStream, Share, Weight
-from ssdgym.workloads.generators.base import AccessConfig, Accesses
-from ssdgym.workloads.generators.pacing import Number, PacedConfig
+from ssdgym.workloads.generators.base import AccessConfig, Accesses, Number, PacedConfig
 from ssdgym.workloads.registry import OfAnyKind, workload_kind
 
 

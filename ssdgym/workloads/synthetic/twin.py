@@ -7,8 +7,7 @@ of neighbouring lives and the skew are as near as possible to those of the trace
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -48,27 +47,6 @@ _REASONS = {
 _SEARCHED = "nearest of those tried to the correlation of neighbouring lives and to the skew of the trace"
 
 
-@dataclass(frozen=True, eq=False)
-class Twin:
-    """A trace and the synthetic trace that is fitted to it.
-
-    Attributes:
-        config: the synthetic trace.
-        trace: summary of the trace.
-        made: summary of the requests of the synthetic trace.
-    """
-
-    config: SyntheticTraceConfig
-    trace: RecordSummary
-    made: RecordSummary
-
-    def figures(self) -> Iterator[tuple[str, float | None, float | None]]:
-        """Yield each compared statistic: name, value of the trace, value of the twin."""
-        trace, made = figures_of(self.trace), figures_of(self.made)
-        for name, value in trace.items():
-            yield name, value, made[name]
-
-
 def figures_of(summary: RecordSummary) -> dict[str, float | None]:
     """Return the statistics by which a trace and its twin are compared."""
     skew, bursts = summary.skew, summary.bursts
@@ -90,8 +68,8 @@ def fit_twin(
     name: str,
     seed: int = 0,
     announce: Callable[[int, int], None] = lambda done, total: None,
-) -> Twin:
-    """Return the synthetic trace with memory that is most similar to a trace.
+) -> tuple[SyntheticTraceConfig, RecordSummary]:
+    """Return the synthetic trace with memory that is most similar to a trace, and a summary of its requests.
 
     Args:
         trace: summary of the trace.
@@ -125,7 +103,7 @@ def fit_twin(
             f"{name}: no synthetic trace comes to {trace.writes} writes of {trace.bytes_written} bytes and "
             f"{trace.unique_bytes_written} unique bytes; give a longer part of the trace."
         )
-    return Twin(best[1], trace, summarize(best[1].source(seed)))
+    return best[1], summarize(best[1].source(seed))
 
 
 def _fields(trace: RecordSummary, volumes: Volumes, name: str) -> dict[str, Any]:

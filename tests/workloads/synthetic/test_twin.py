@@ -7,15 +7,15 @@ import pytest
 from ssdgym.errors import SsdgymError
 from ssdgym.workloads import READ, WRITE
 from ssdgym.workloads.synthetic.config import SyntheticTraceConfig
-from ssdgym.workloads.synthetic.twin import Twin, figures_of, fit_twin
-from ssdgym.workloads.traces.statistics import summarize
+from ssdgym.workloads.synthetic.twin import figures_of, fit_twin
+from ssdgym.workloads.traces.statistics import RecordSummary, summarize
 from tests.workloads.synthetic.configs import small
 from tests.workloads.traces.sources import PAGE, ArraySource, make_records
 
 COPIED = {"requests": 12_000, "bytes": "96MiB", "unique_bytes": "24MiB", "replay_share": 0.6}
 
 
-def twin_of(config: SyntheticTraceConfig) -> Twin:
+def twin_of(config: SyntheticTraceConfig) -> tuple[SyntheticTraceConfig, RecordSummary]:
     return fit_twin(summarize(config.source(7)), config.source(7).volumes, "mine", seed=1)
 
 
@@ -29,37 +29,42 @@ def test_a_twin__of_a_synthetic_trace_with_memory_has_that_memory() -> None:
         dispersion_1s=200,
         op_persistence=0.6,
     )
-    twin = twin_of(config)
-    real, made = figures_of(twin.trace), figures_of(twin.made)
-    assert (twin.made.reads, twin.made.writes) == (6_000, 12_000)
+    twin, summary = twin_of(config)
+    real, made = figures_of(summarize(config.source(7))), figures_of(summary)
+    assert (summary.reads, summary.writes) == (6_000, 12_000)
     assert made["bytes_written"] == pytest.approx(real["bytes_written"], rel=0.02)
     assert made["unique_bytes_written"] == pytest.approx(real["unique_bytes_written"], rel=0.05)
     assert made["dispersion_1s"] == pytest.approx(real["dispersion_1s"], rel=0.2)
     assert made["mean_run"] == pytest.approx(real["mean_run"], rel=0.05)
     assert made["life_correlation"] == pytest.approx(real["life_correlation"], abs=0.15)
     assert made["top_1_percent_share"] == pytest.approx(real["top_1_percent_share"], abs=0.05)
-    assert twin.config.writes.replay_share > 0.3
+    assert twin.writes.replay_share > 0.3
 
 
 @pytest.fixture(scope="module")
-def independent() -> Twin:
+def independent() -> tuple[SyntheticTraceConfig, RecordSummary]:
     return twin_of(small(reads={"requests": 2_000, "bytes": "8MiB", "unique_bytes": "4MiB"}))
 
 
-def test_a_twin__of_independent_requests_repeats_little(independent: Twin) -> None:
-    assert abs(figures_of(independent.made)["life_correlation"]) < 0.15
+def test_a_twin__of_independent_requests_repeats_little(
+    independent: tuple[SyntheticTraceConfig, RecordSummary],
+) -> None:
+    assert abs(figures_of(independent[1])["life_correlation"]) < 0.15
 
 
-def test_a_twin__notes_what_is_measured_and_what_is_not(independent: Twin) -> None:
-    assert independent.config.sources["writes.unique_bytes"] == "measured on the trace"
-    assert {"footprint_factor", "writes.replay_share", "size_decay"} <= independent.config.assumed.keys()
+def test_a_twin__notes_what_is_measured_and_what_is_not(
+    independent: tuple[SyntheticTraceConfig, RecordSummary],
+) -> None:
+    config, _ = independent
+    assert config.sources["writes.unique_bytes"] == "measured on the trace"
+    assert {"footprint_factor", "writes.replay_share", "size_decay"} <= config.assumed.keys()
 
 
 def test_a_trace_without_times_or_reads__has_a_twin() -> None:
     rows = [(0, PAGE * (number * 7 % 300), PAGE, 0, WRITE) for number in range(2000)]
     source = ArraySource(make_records(rows))
-    twin = fit_twin(summarize(ArraySource(make_records(rows))), source.volumes, "mine")
-    assert twin.config.arrivals == "poisson" and twin.made.writes == 2000
+    twin, made = fit_twin(summarize(ArraySource(make_records(rows))), source.volumes, "mine")
+    assert twin.arrivals == "poisson" and made.writes == 2000
 
 
 def test_a_trace_without_writes__refused() -> None:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import ssdgym  # noqa: F401
 from ssdgym.cli import main
 from ssdgym.workloads import load_workload
-from ssdgym.workloads.traces import merging
-from ssdgym.workloads.traces.merging import merged
+from ssdgym.workloads.traces import loading
+from ssdgym.workloads.traces.loading import merged
 from ssdgym.workloads.traces.reading.fields import VolumeNumbers
 from ssdgym.workloads.traces.record import RECORD, Records, Volumes
 from tests.workloads.traces.test_cases import NAMELESS, REQUESTS, RIGHT, figures, file_of, msr, refusal
@@ -155,7 +155,7 @@ def test_any_files_are_merged_as_by_sorting_their_arrivals(
             for place, (arrival, time) in enumerate(zip(arrivals.tolist(), times, strict=True))
         ]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(merging, "_HELD", held)
+        patch.setattr(loading, "_HELD", held)
         blocks = list(merged([Path("a")] * len(kept), kept, VolumeNumbers(Path("a"))))
     records = np.concatenate(blocks)
     assert len(records) == len(expected)
