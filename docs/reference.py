@@ -43,7 +43,7 @@ from ssdgym.simulator.families.block import BlockFamily
 from ssdgym.simulator.families.subpage import SubpageFamily
 from ssdgym.simulator.metrics import metrics_of
 from ssdgym.workloads.generators.base import PacedConfig
-from ssdgym.workloads.registry import workload_models
+from ssdgym.workloads.registry import KINDS
 from ssdgym.workloads.traces.reading import columns
 from ssdgym.workloads.traces.reading.text import TextFormat
 from ssdgym.workloads.traces.registry import TraceFormat, formats
@@ -292,7 +292,7 @@ def _first_line(function: Callable[..., Any]) -> str:
 def _workload_fields() -> str:
     """Return a table of fields for each kind of workload; a separate table has the fields of pace."""
     parts = []
-    for kind, model in workload_models().items():
+    for kind, model in KINDS.by_name().items():
         pace = PacedConfig.model_fields if issubclass(model, PacedConfig) else ()
         meaning = (inspect.getdoc(model) or "").partition("\n\n")[0].replace("\n", " ")
         parts += [f"### {kind}", "", meaning, "", _fields(model, "kind", *pace)(), ""]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import copy
-from abc import abstractmethod
-from collections.abc import Callable, Collection
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Sequence
 from typing import Annotated, ClassVar, Generic, Literal, Protocol, Self, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import Field, model_validator
 
 from ssdgym.config.loading import NOTES, BasedConfig, Config
 from ssdgym.requests import REQUEST, Requests
+from ssdgym.types import IntArray
 
 Share = Annotated[float, Field(ge=0, le=1)]
 InnerShare = Annotated[float, Field(gt=0, lt=1)]
@@ -241,6 +243,46 @@ class Loops:
         if not played and self._number > 1:
             self._loops = self._number
         self._now = self._laps(self._number)
+
+
+class Ahead(ABC):
+    """A stream of rows in order of time; some rows are read ahead, so that streams can be merged."""
+
+    def __init__(self) -> None:
+        self._times: IntArray = np.zeros(0, np.int64)
+        self._rows = NO_REQUESTS
+
+    @abstractmethod
+    def read(self) -> tuple[IntArray, npt.NDArray[np.void]]:
+        """Return the times of the next rows, which never decrease, and the rows; empty arrays at the end."""
+
+    def known_until(self) -> int | None:
+        """Read rows ahead if there are none; return the time of the last one, or None at the end."""
+        if not len(self._times):
+            self._times, self._rows = self.read()
+        return int(self._times[-1]) if len(self._times) else None
+
+    def take(self, until: int, *, inclusive: bool) -> tuple[IntArray, npt.NDArray[np.void]]:
+        """Remove the rows before a time, or also those at that time; return their times and the rows."""
+        count = int(np.searchsorted(self._times, until, "right" if inclusive else "left"))
+        taken = self._times[:count], self._rows[:count]
+        self._times, self._rows = self._times[count:], self._rows[count:]
+        return taken
+
+
+def next_merged(streams: Sequence[Ahead]) -> npt.NDArray[np.void] | None:
+    """Return the next rows of all streams in order of time, shape (n,), n > 0; None at the end.
+
+    Rows with equal times are in the order of the streams.
+    """
+    live = [(stream, until) for stream in streams if (until := stream.known_until()) is not None]
+    if not live:
+        return None
+    until, slowest = min((until, number) for number, (_, until) in enumerate(live))
+    # The slowest stream may have further rows at this time; they precede those of later streams.
+    taken = (stream.take(until, inclusive=number <= slowest) for number, (stream, _) in enumerate(live))
+    times, rows = zip(*taken, strict=True)
+    return np.concatenate(rows)[np.argsort(np.concatenate(times), kind="stable")]
 
 
 class NotedConfig(WorkloadConfig, BasedConfig):

@@ -74,7 +74,7 @@ class Registry(Generic[ThingT]):
 
 KindT = TypeVar("KindT", bound=WorkloadConfig)
 
-_KINDS: Registry[type[WorkloadConfig]] = Registry("workload kind", "ssdgym.patterns")
+KINDS: Registry[type[WorkloadConfig]] = Registry("workload kind", "ssdgym.patterns")
 
 
 def workload_kind(model: type[KindT]) -> type[KindT]:
@@ -83,24 +83,19 @@ def workload_kind(model: type[KindT]) -> type[KindT]:
     Raises:
         SsdgymError: another model has the same kind.
     """
-    _KINDS.register(model.model_fields["kind"].default, model)
+    KINDS.register(model.model_fields["kind"].default, model)
     return model
-
-
-def workload_models() -> dict[str, type[WorkloadConfig]]:
-    """Return the models of all kinds, by kind."""
-    return _KINDS.by_name()
 
 
 def code_hashes(config: WorkloadConfig) -> list[str]:
     """Return a hash of each source file outside of ssdgym that the requests of a workload depend on."""
     hashes = {digest for part in config.parts() for digest in code_hashes(part)}
-    return sorted({*hashes, *config.code_hashes(), *_KINDS.code_hashes(config.kind)})
+    return sorted({*hashes, *config.code_hashes(), *KINDS.code_hashes(config.kind)})
 
 
 def adapter_of(base: type[Any], but: str | None = None) -> TypeAdapter[Any]:
     """Return a pydantic adapter that accepts all kinds derived from `base`, except the kind `but`."""
-    models = [model for kind, model in _KINDS.by_name().items() if kind != but and issubclass(model, base)]
+    models = [model for kind, model in KINDS.by_name().items() if kind != but and issubclass(model, base)]
     return _adapter(tuple(models))
 
 

@@ -11,13 +11,16 @@ from pydantic import BeforeValidator, Field, model_validator
 from ssdgym.config.loading import Config
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import FLUSH, Requests
+from ssdgym.types import IntArray
 from ssdgym.workloads.base import (
     CHUNK,
     NO_REQUESTS,
+    Ahead,
     RequestStream,
     StartAt,
     Weight,
     WorkloadConfig,
+    next_merged,
     seeds_of,
 )
 from ssdgym.workloads.registry import OfAnyKind, workload_kind
@@ -143,36 +146,22 @@ def _report(tenants: list[_Tenant]) -> dict[str, int]:
     return {"tenants": len(reports), **added_up}
 
 
-class _Tenant:
-    """The stream of a tenant, moved to its part of the logical space, with requests read ahead."""
+class _Tenant(Ahead):
+    """The stream of a tenant, moved to its part of the logical space."""
 
     def __init__(self, stream: RequestStream, first_page: int, hint: int | None) -> None:
+        super().__init__()
         self.stream = stream
-        self._hint = hint
         self._first_page = first_page
-        self._known = NO_REQUESTS
-        self._has_ended = False
+        self._hint = hint
 
-    def look_ahead(self) -> bool:
-        """Read requests ahead if there are none; return False at the end of the stream."""
-        if not len(self._known) and not self._has_ended:
-            self._known = self.stream.next(CHUNK).copy()
-            self._known["lpn"][self._known["op"] != FLUSH] += self._first_page
-            if self._hint is not None:
-                self._known["hint"] = self._hint
-            self._has_ended = not len(self._known)
-        return not self._has_ended
-
-    @property
-    def known_until_ns(self) -> int:
-        """Arrival time of the last request read ahead; further requests arrive no earlier."""
-        return int(self._known["arrival_ns"][-1])
-
-    def take(self, until_ns: int, *, inclusive: bool) -> Requests:
-        """Remove and return requests that arrive before `until_ns`, or also at that time if `inclusive`."""
-        count = int(np.searchsorted(self._known["arrival_ns"], until_ns, "right" if inclusive else "left"))
-        taken, self._known = self._known[:count], self._known[count:]
-        return taken
+    def read(self) -> tuple[IntArray, Requests]:
+        """See `Ahead`."""
+        requests = self.stream.next(CHUNK).copy()
+        requests["lpn"][requests["op"] != FLUSH] += self._first_page
+        if self._hint is not None:
+            requests["hint"] = self._hint
+        return requests["arrival_ns"], requests
 
 
 class Merged:
@@ -183,11 +172,5 @@ class Merged:
 
     def chunk(self) -> Requests:
         """See `ssdgym.workloads.base.Source`."""
-        live = [tenant for tenant in self._tenants if tenant.look_ahead()]
-        if not live:
-            return NO_REQUESTS
-        until_ns, slowest = min((tenant.known_until_ns, number) for number, tenant in enumerate(live))
-        # The slowest tenant may have further requests at this time; they precede those of later tenants.
-        parts = [tenant.take(until_ns, inclusive=number <= slowest) for number, tenant in enumerate(live)]
-        requests = np.concatenate(parts)
-        return requests[np.argsort(requests["arrival_ns"], kind="stable")]
+        requests = next_merged(self._tenants)
+        return NO_REQUESTS if requests is None else requests

@@ -93,7 +93,7 @@ class SamePageConfig(AccessConfig):
 @pytest.fixture
 def same_page(monkeypatch: pytest.MonkeyPatch) -> None:
     """A kind that is there for one test."""
-    monkeypatch.setattr(kinds._KINDS, "_things", dict(kinds._KINDS._things))
+    monkeypatch.setattr(kinds.KINDS, "_things", dict(kinds.KINDS._things))
     workload_kind(SamePageConfig)
 
 

@@ -6,15 +6,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import ByteSize, Field, model_validator
 
 from ssdgym.config.loading import Config
 from ssdgym.types import IntArray
-from ssdgym.workloads.addresses import mixed, uniform
+from ssdgym.workloads.addresses import WordArray, mixed, uniform
 from ssdgym.workloads.synthetic.marginals import PowerLaw, Sizes, bisect, sizes_with_mean
-
-WordArray = npt.NDArray[np.uint64]
 
 #: Fewest and most requests whose origins are computed together; the cost hardly depends on their number.
 _FEWEST, _MOST = 1 << 15, 1 << 18

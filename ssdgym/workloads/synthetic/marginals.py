@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ssdgym.types import BoolArray, FloatArray, IntArray
+from ssdgym.workloads.addresses import WordArray
 from ssdgym.workloads.base import CHUNK
 
 #: With a tilt of this size, positive or negative, only the largest or the smallest size remains.
@@ -121,8 +122,6 @@ class PowerLaw:
         length = np.log1p(self.ranks)
         return flatness, float(length if abs(flatness) < _NEARLY_ONE else np.expm1(flatness * length))
 
-
-WordArray = npt.NDArray[np.uint64]
 
 _ROUNDS = 3
 

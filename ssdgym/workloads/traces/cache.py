@@ -27,7 +27,7 @@ from ssdgym.workloads.traces.record import (
     Volumes,
     cast,
 )
-from ssdgym.workloads.traces.registry import TraceFormat, format_code_hashes
+from ssdgym.workloads.traces.registry import FORMATS, TraceFormat
 
 _RECORDS = "records.bin"
 _FACTS = "facts.json"
@@ -90,9 +90,7 @@ class StoredTrace:
         return np.array(mapped)
 
 
-def stored(
-    path: Path, content_hash: str, trace_format: TraceFormat, skip_bad: int, root: Path | None = None
-) -> StoredTrace:
+def stored(path: Path, content_hash: str, trace_format: TraceFormat, skip_bad: int) -> StoredTrace:
     """Return the trace of a file from the cache; if it is missing, parse the file into the cache."""
 
     def write(folder: Path) -> None:
@@ -102,12 +100,12 @@ def stored(
         if file_hash(path) != content_hash:
             raise SsdgymError(f"{path}: the file changed while it was read; try again.")
 
-    return kept(path, _key(content_hash, trace_format, skip_bad), write, root)
+    return kept(path, _key(content_hash, trace_format, skip_bad), write)
 
 
-def kept(path: Path, key: str, write: Callable[[Path], None], root: Path | None = None) -> StoredTrace:
+def kept(path: Path, key: str, write: Callable[[Path], None]) -> StoredTrace:
     """Return the cached trace of a key; if it is missing, call `write` to make it."""
-    folder = (root or cache_folder() / "traces") / key
+    folder = cache_folder() / "traces" / key
     if folder.exists():
         known = _open(folder)
         if known is not None:
@@ -142,7 +140,7 @@ def _key(content_hash: str, trace_format: TraceFormat, skip_bad: int) -> str:
     import pyarrow as pa
 
     own = f"{getattr(trace_format, 'text', '')} {getattr(trace_format, 'events', '')}"
-    code = f"{trace_format.name} {own} {format_code_hashes(trace_format.name)} {pa.__version__}"
+    code = f"{trace_format.name} {own} {FORMATS.code_hashes(trace_format.name)} {pa.__version__}"
     digest = hashlib.sha256(f"{content_hash} {skip_bad} {code}".encode())
     package = Path(__file__).parent
     for source in [*sorted(package.glob("**/*.py")), package.parents[1] / "requests.py"]:

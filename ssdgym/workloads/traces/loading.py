@@ -18,6 +18,7 @@ from pydantic_core import PydanticKnownError
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.files import file_hash
 from ssdgym.types import IntArray
+from ssdgym.workloads.base import Ahead, next_merged
 from ssdgym.workloads.registry import workload_kind
 from ssdgym.workloads.traces.cache import StoredTrace, kept, stored, write_trace
 from ssdgym.workloads.traces.files import find_traces
@@ -26,12 +27,12 @@ from ssdgym.workloads.traces.reading.columns import parse_columns
 from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
 from ssdgym.workloads.traces.reading.lines import TEN_YEARS_NS
 from ssdgym.workloads.traces.reading.text import TextFormat
-from ssdgym.workloads.traces.record import NO_RECORDS, RecordCursor, Records
+from ssdgym.workloads.traces.record import RecordCursor, Records
 from ssdgym.workloads.traces.recorded import PlayedConfig
 from ssdgym.workloads.traces.registry import (
     AUTO,
+    FORMATS,
     TraceFormat,
-    format_code_hashes,
     format_of,
     formats,
 )
@@ -148,7 +149,7 @@ class TraceConfig(PlayedConfig):
 
     def code_hashes(self) -> list[str]:
         """See `WorkloadConfig`."""
-        return format_code_hashes(load_trace(self).format)
+        return FORMATS.code_hashes(load_trace(self).format)
 
 
 def load_trace(config: TraceConfig) -> StoredTrace:
@@ -255,22 +256,16 @@ def merged(paths: Sequence[Path], parts: Sequence[StoredTrace], volumes: VolumeN
             "each as a trace of its own."
         )
     held = max(1, _HELD // len(parts))
-    waiting = [
-        _Waiting(part, volumes.of(part.volumes.names), begin - begins[first], held)
+    files = [
+        _File(part, volumes.of(part.volumes.names), begin - begins[first], held)
         for part, begin in zip(parts, begins, strict=True)
     ]
-    while waiting := [part for part in waiting if part.has_more()]:
-        until = min(int(part.arrivals[-1]) for part in waiting)
-        arrivals, records = zip(*(part.taken(until) for part in waiting), strict=True)
-        yield np.concatenate(records)[np.argsort(np.concatenate(arrivals), kind="stable")]
+    while (records := next_merged(files)) is not None:
+        yield records
 
 
-class _Waiting:
-    """The records of one file that are not merged yet.
-
-    Attributes:
-        arrivals: times of the records in memory, which never decrease, shape (n,).
-    """
+class _File(Ahead):
+    """The records of one file, with their arrival times."""
 
     def __init__(self, part: StoredTrace, numbers: npt.NDArray[np.uint16], later_ns: int, held: int) -> None:
         """Begin at the first record.
@@ -281,29 +276,19 @@ class _Waiting:
             later_ns: time from the beginning of the merged trace to the beginning of the file.
             held: largest number of records in memory.
         """
-        self.arrivals: IntArray = np.zeros(0, np.int64)
+        super().__init__()
         self._part, self._numbers, self._later_ns, self._held = part, numbers, later_ns, held
-        self._records = NO_RECORDS
         self._position = 0
         self._latest_ns = -(2**63)
 
-    def has_more(self) -> bool:
-        """Load the next records if none are in memory; return whether there are any."""
-        if not len(self._records):
-            self._records = self._part.records(self._position, self._held)
-            if not len(self._records):
-                return False
-            self._position += len(self._records)
-            self._records["time_ns"] += self._later_ns
-            self._records["volume"] = self._numbers[self._records["volume"]]
-            self.arrivals = np.maximum(np.maximum.accumulate(self._records["time_ns"]), self._latest_ns)
-        return True
-
-    def taken(self, until_ns: int) -> tuple[IntArray, Records]:
-        """Remove the records up to a time; return their arrival times and the records."""
-        count = int(np.searchsorted(self.arrivals, until_ns, side="right"))
-        taken = self.arrivals[:count], self._records[:count]
-        if count:
-            self._latest_ns = int(self.arrivals[count - 1])
-        self.arrivals, self._records = self.arrivals[count:], self._records[count:]
-        return taken
+    def read(self) -> tuple[IntArray, Records]:
+        """See `Ahead`."""
+        records = self._part.records(self._position, self._held)
+        if not len(records):
+            return records["time_ns"], records
+        self._position += len(records)
+        records["time_ns"] += self._later_ns
+        records["volume"] = self._numbers[records["volume"]]
+        arrivals = np.maximum(np.maximum.accumulate(records["time_ns"]), self._latest_ns)
+        self._latest_ns = int(arrivals[-1])
+        return arrivals, records

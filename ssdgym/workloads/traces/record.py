@@ -225,35 +225,27 @@ class RecordCursor:
 _MARK_EVERY = 1 << 14
 
 
-@dataclass(frozen=True, eq=False)
 class RecordIndex:
-    """An index for access to the records of a source by number.
+    """Access to the records of a source by number.
 
     Attributes:
         records: number of records.
-        marks: numbers of records, from 0, each with a copy of the source just before the record.
     """
 
-    records: int
-    marks: tuple[tuple[int, RecordSource], ...]
+    def __init__(self, source: RecordSource) -> None:
+        """Read all records of a fresh source once."""
+        self.records = 0
+        #: Numbers of records, from 0, each with a copy of the source just before the record.
+        self._marks = [(0, copy.deepcopy(source))]
+        while len(chunk := source.chunk()):
+            self.records += len(chunk)
+            if self.records - self._marks[-1][0] >= _MARK_EVERY:
+                self._marks.append((self.records, copy.deepcopy(source)))
 
     def part(self, first: int, end: int) -> RecordPart:
         """Return the records `first` to `end - 1` as a source."""
-        position, source = next(mark for mark in reversed(self.marks) if mark[0] <= first)
+        position, source = next(mark for mark in reversed(self._marks) if mark[0] <= first)
         return RecordPart(copy.deepcopy(source), first - position, end - first)
-
-
-def index_records(source: RecordSource) -> RecordIndex:
-    """Read all records of a fresh source once, and return an index of them."""
-    marks: list[tuple[int, RecordSource]] = []
-    position = 0
-    while True:
-        if not marks or position - marks[-1][0] >= _MARK_EVERY:
-            marks.append((position, copy.deepcopy(source)))
-        chunk = source.chunk()
-        if not len(chunk):
-            return RecordIndex(position, tuple(marks))
-        position += len(chunk)
 
 
 class RecordPart:

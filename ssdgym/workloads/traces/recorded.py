@@ -21,7 +21,7 @@ from ssdgym.workloads.base import (
     WorkloadKey,
     drawn_start,
 )
-from ssdgym.workloads.traces.record import RecordIndex, RecordSource, index_records
+from ssdgym.workloads.traces.record import RecordIndex, RecordSource
 from ssdgym.workloads.traces.replay import Played, Survey, survey
 from ssdgym.workloads.traces.transforms import AnyTransformConfig, TransformConfig, Transformed
 
@@ -216,7 +216,7 @@ def _surveyed(key: WorkloadKey[PlayedConfig], stamp: tuple[int, ...], seed: int,
 @lru_cache(maxsize=8)
 def _indexed(key: WorkloadKey[PlayedConfig], stamp: tuple[int, ...], seed: int) -> RecordIndex:
     """Index records only once per process and content."""
-    return index_records(key.workload.records(seed))
+    return RecordIndex(key.workload.records(seed))
 
 
 def _nothing_to_play(config: PlayedConfig) -> SsdgymError:

@@ -59,7 +59,7 @@ class TraceFormat(ABC):
 AUTO = "auto"
 _SNIFFED_BYTES = 1 << 16
 
-_FORMATS: Registry[TraceFormat] = Registry("trace format", "ssdgym.trace_formats")
+FORMATS: Registry[TraceFormat] = Registry("trace format", "ssdgym.trace_formats")
 
 
 def register_format(known: TraceFormat) -> None:
@@ -71,17 +71,12 @@ def register_format(known: TraceFormat) -> None:
     Raises:
         SsdgymError: another module has registered a format of the same name.
     """
-    _FORMATS.register(known.name, known)
+    FORMATS.register(known.name, known)
 
 
 def formats() -> dict[str, TraceFormat]:
     """Return all formats by name."""
-    return _FORMATS.by_name()
-
-
-def format_code_hashes(name: str) -> list[str]:
-    """Return the hash of the file that registered a format; an empty list if ssdgym did."""
-    return _FORMATS.code_hashes(name)
+    return FORMATS.by_name()
 
 
 def format_of(path: Path, name: str) -> TraceFormat:

@@ -15,7 +15,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.requests import Requests
 from ssdgym.workloads import READ, WRITE, open_workload
 from ssdgym.workloads.traces import record as parts
-from ssdgym.workloads.traces.record import Records, index_records
+from ssdgym.workloads.traces.record import RecordIndex, Records
 from ssdgym.workloads.traces.recorded import PlayedConfig
 from tests.workloads.taking import each_clone
 from tests.workloads.traces.sources import PAGE, ArraySource, drain, make_records, record_arrays
@@ -101,7 +101,7 @@ def test_windows_that_only_touch__never_play_the_same_request(
 
 @given(record_arrays(max_size=40), st.data())
 def test_part__is_a_slice_of_the_records(records: Records, data: st.DataObject) -> None:
-    index = index_records(ArraySource(records))
+    index = RecordIndex(ArraySource(records))
     assert index.records == len(records)
     first = data.draw(st.integers(0, len(records)))
     end = data.draw(st.integers(first, len(records)))
@@ -113,7 +113,7 @@ def test_part__begins_at_a_mark__not_at_the_first_record(monkeypatch: pytest.Mon
     """What lies before is not read for every episode."""
     monkeypatch.setattr(parts, "_MARK_EVERY", 10)
     records = make_records([(n, n * PAGE, PAGE, 0, WRITE) for n in range(100)])
-    index = index_records(ArraySource(records))
+    index = RecordIndex(ArraySource(records))
     read = []
     original = ArraySource.chunk
 
