@@ -37,7 +37,7 @@ def write(target: TextFormat, file: IO[bytes], blocks: Iterable[Records], volume
     Args:
         target: a format that can be written.
         file: file to write to.
-        blocks: the requests, in order.
+        blocks: the requests, in order; no block is empty.
         volumes: the volumes to which the field `volume` of the requests refers.
 
     Raises:
@@ -56,8 +56,6 @@ def write(target: TextFormat, file: IO[bytes], blocks: Iterable[Records], volume
     options = pa.csv.WriteOptions(include_header=False, delimiter=target.separator, quoting_style="none")
     number, first = 1, None
     for records in blocks:
-        if not len(records):
-            continue
         first = records[0] if first is None else first
         elapsed = records["time_ns"] - first["time_ns"]
         _check(records, elapsed, number, int(first["volume"]), target)

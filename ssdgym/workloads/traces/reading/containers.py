@@ -167,8 +167,6 @@ def unpacked(path: Path) -> Iterator[bytes]:
                     lines += piece.count(b"\n")
                 yield piece
         except _DAMAGED as error:
-            if isinstance(error, SsdgymError):
-                raise
             if name == _PLAIN:
                 reason = getattr(error, "strerror", None) or error
                 raise SsdgymError(f"{path}: cannot be read ({reason}); check the file.") from None
