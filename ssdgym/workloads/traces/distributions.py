@@ -24,10 +24,10 @@ class Merging(ABC):
         self._pending: list[IntArray] = []
         self._pending_pairs = 0
 
-    def _add(self, first: IntArray, second: IntArray) -> None:
-        """Add the pairs of two arrays, each of shape (n,)."""
-        self._pending.append(np.stack([first, second]).astype(np.int64))
-        self._pending_pairs += len(first)
+    def _add(self, pairs: IntArray) -> None:
+        """Add pairs, shape (2, n)."""
+        self._pending.append(pairs)
+        self._pending_pairs += pairs.shape[1]
         # Merging only when the new part is as large as the rest keeps the total work near n log n.
         if self._pending_pairs > max(self._merged.shape[1], _FEW):
             self._merge()
@@ -68,7 +68,7 @@ class KeyCounts(Merging):
         """Count each of the numbers `keys`, shape (n,)."""
         if self._halvings:
             keys = keys[self._is_sampled(keys)]
-        self._add(*np.unique(keys, return_counts=True))
+        self._add(np.array(np.unique(keys, return_counts=True), np.int64))
 
     def items(self) -> IntArray:
         """Return the different numbers in rising order and their counts, shape (2, numbers)."""
@@ -89,7 +89,8 @@ class KeyCounts(Merging):
 def _summed(pairs: IntArray) -> IntArray:
     """Return the different keys in rising order, and the sum of the counts of each key, shape (2, keys)."""
     # The parts are sorted, which makes a stable sort fast.
-    keys, counts = pairs[:, np.argsort(pairs[0], kind="stable")]
+    order = np.argsort(pairs[0], kind="stable")
+    keys, counts = pairs[0][order], pairs[1][order]
     first = np.flatnonzero(np.diff(keys, prepend=keys[:1] - 1))
     return np.stack([keys[first], np.add.reduceat(counts, first) if len(first) else counts])
 
@@ -102,7 +103,8 @@ class RangeSet(Merging):
 
     def add(self, start: IntArray, end: IntArray) -> None:
         """Add the ranges `start[i]..end[i]-1`; empty ones are allowed."""
-        self._add(*self._joined(np.stack([start, end])[:, start < end]))
+        is_range = start < end
+        self._add(self._joined(np.stack([start[is_range], end[is_range]])))
 
     def ranges(self) -> IntArray:
         """Return the separate ranges in rising order: starts and ends, shape (2, ranges)."""
@@ -114,8 +116,8 @@ class RangeSet(Merging):
         return int((end - start).sum())
 
     def _joined(self, pairs: IntArray) -> IntArray:
-        start, end = pairs[:, np.argsort(pairs[0], kind="stable")]
-        end = np.maximum.accumulate(end)
+        order = np.argsort(pairs[0], kind="stable")
+        start, end = pairs[0][order], np.maximum.accumulate(pairs[1][order])
         # A range begins where none before it reaches; it ends as far as those before the next reach.
         first = np.flatnonzero(np.append(True, start[1:] > end[:-1])[: len(start)])
         return np.stack([start[first], end[np.append(first, len(start))[1:] - 1]])

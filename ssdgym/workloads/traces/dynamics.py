@@ -124,7 +124,7 @@ class WriteLives(Merging):
         numbers = self._writes + np.arange(len(first))
         self._writes += len(first)
         for page, position in expanded(first, pages):
-            self._add(page, numbers[position] * 2 + (page == first[position]))
+            self._add(np.stack([page, numbers[position] * 2 + (page == first[position])]))
 
     def lives(self) -> Lives:
         """Return the correlation of lives for all writes so far."""

@@ -29,13 +29,7 @@ from ssdgym.workloads.traces.reading.lines import TEN_YEARS_NS
 from ssdgym.workloads.traces.reading.text import TextFormat
 from ssdgym.workloads.traces.record import RecordCursor, Records
 from ssdgym.workloads.traces.recorded import PlayedConfig
-from ssdgym.workloads.traces.registry import (
-    AUTO,
-    FORMATS,
-    TraceFormat,
-    format_of,
-    formats,
-)
+from ssdgym.workloads.traces.registry import AUTO, FORMATS, TraceFormat, format_of, formats
 
 Stamp = tuple[int, ...]
 #: Largest number of records in memory while files are merged, for all files together.
