@@ -285,7 +285,7 @@ def test_files__are_about_one_thing() -> None:
 #: The most lines of Python that each package may have. A change lowers numbers, or moves lines to another
 #: package; a feature brings the removal that pays for it. The sum only falls.
 MOST_LINES = {
-    "ssdgym.engine": 12_967,
+    "ssdgym.engine": 12_977,
     "ssdgym.simulator": 3_042,
     "ssdgym.policy": 1_917,
     "ssdgym.config": 1_783,
@@ -293,9 +293,9 @@ MOST_LINES = {
     "ssdgym.agents": 4_752,
     "ssdgym.experiments": 8_177,
     "ssdgym.workloads": 8_328,
-    "ssdgym.envs": 6_145,
-    "ssdgym.cli": 1_848,
-    "ssdgym": 999,  # the modules beside the packages
+    "ssdgym.envs": 5_952,
+    "ssdgym.cli": 1_849,
+    "ssdgym": 998,  # the modules beside the packages
 }
 
 
