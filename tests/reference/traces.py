@@ -208,7 +208,7 @@ def _ns(column: bytes, unit: str) -> Decimal:
     # Python refuses to convert thousands of digits; the number is then beyond the largest in any case.
     power = min(int(exponent.lstrip("0")[:9] or "0"), _LARGEST_EXPONENT)
     time = Decimal(f"{digits}e{sign}{power}")
-    if time.copy_abs() >= 2**63:
+    if not -(2**63) <= time < 2**63:
         raise BadLine("a time beyond 64 bits")
     return _EXACT.multiply(time, Decimal(UNITS_NS[unit]))
 

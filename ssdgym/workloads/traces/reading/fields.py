@@ -101,7 +101,7 @@ def times(
         text = column[row].as_py()
         if not _DECIMAL.fullmatch(text):
             problems.setdefault(row, f"has {shown(text)} as its time, which is not a number")
-        elif Decimal(text).copy_abs() >= 2**63:  # unlike abs, copy_abs works for any exponent
+        elif not -(2**63) <= Decimal(text) < 2**63:
             problems.setdefault(row, f"has {shown(text)} as its time, which is beyond 64 bits")
         else:
             exact = _EXACT.multiply(Decimal(text), Decimal(unit_ns))

@@ -253,6 +253,12 @@ def test_decimal_times_are_whole_nanoseconds_rounded_down(tmp_path: Path, time: 
     assert read(path)[1][0] == time_ns
 
 
+@pytest.mark.parametrize("other", ["1", "1.5"])
+def test_the_smallest_time_is_read_beside_whole_numbers_and_decimals(tmp_path: Path, other: str) -> None:
+    path = write_lines(tmp_path, [f"{-(2**63)},h,0,Read,0,512,1", f"{other},h,0,Read,0,512,1"])
+    assert failure(path, "msr").startswith("line 2 has 1 as its time, more than 10 years")
+
+
 @pytest.mark.parametrize("start", [128166386783630075, 2**63 - 4 * 10**15, -(2**63)])
 def test_large_times_lose_no_nanosecond(tmp_path: Path, start: int) -> None:
     elapsed = 3 * 10**15 + 1
