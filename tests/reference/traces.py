@@ -128,7 +128,7 @@ def _pieces(data: bytes, format: str) -> Iterator[tuple[int, Parser, bytes]]:
         if not line.strip(b" \t") and len(line) <= LONGEST_LINE_BYTES:
             continue
         if header is not None:
-            seen = [word.strip(b' \t"').lower() for word in line.rstrip(b", \t\r").split(b",")]
+            seen = [word.strip(b' \t"').lower() for word in line.lstrip(b"\r").rstrip(b", \t\r").split(b",")]
             if seen != header.lower().split(b",") or len(line) > LONGEST_LINE_BYTES:
                 raise Refused(number)
             header = None
