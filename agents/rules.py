@@ -127,14 +127,11 @@ def _features_of(card: AgentCard, who: str) -> tuple[list[RegisteredFeature], li
             raise _unknown(name, who)
     candidates = find_features(card.candidate_features) if card.scorer else []
     context = find_features(card.context_features)
-    about = _CONTEXT_OF.get(card.decision, CONTEXT_KINDS)
-    scored = _CANDIDATES_OF.get(card.decision, "candidate")
-    for one, kinds in [
-        *((one, (scored,)) for one in candidates),
-        *((one, about) for one in context),
-    ]:
-        if one.kind not in kinds or one.tracker not in _NOTES:
-            raise _unknown(one.feature.name, who)
+    scored = (_CANDIDATES_OF.get(card.decision, "candidate"),)
+    for found, kinds in ((candidates, scored), (context, _CONTEXT_OF.get(card.decision, CONTEXT_KINDS))):
+        for one in found:
+            if one.kind not in kinds or one.tracker not in _NOTES:
+                raise _unknown(one.feature.name, who)
     return candidates, context
 
 
@@ -158,15 +155,12 @@ def _check_size(card: AgentCard, who: str) -> None:
         raise SsdgymError(
             f"{who}: pools candidates, and a rule scores every block by itself; train it with pooling: none."
         )
-    features = max(len(card.candidate_features), len(card.context_features))
-    weights = cost_of(card).weight_bytes // np.dtype(np.float32).itemsize
     hidden = card.network.hidden
-    shape = (features, len(hidden), max((0, *hidden)), weights)
-    for what, size, most in zip(
-        ("features", "hidden layers", "units in a layer", "weights"),
-        shape,
-        (MAX_FEATURES, MAX_LAYERS, MAX_WIDTH, MAX_WEIGHTS),
-        strict=True,
+    for what, size, most in (
+        ("features", max(len(card.candidate_features), len(card.context_features)), MAX_FEATURES),
+        ("hidden layers", len(hidden), MAX_LAYERS),
+        ("units in a layer", max((0, *hidden)), MAX_WIDTH),
+        ("weights", cost_of(card).weight_bytes // np.dtype(np.float32).itemsize, MAX_WEIGHTS),
     ):
         if size > most:
             raise SsdgymError(f"{who}: has {size} {what}, and a rule can have {most}; train a smaller one.")
@@ -292,7 +286,7 @@ def register_recorder(card: AgentCard, weights: Weights) -> tuple[str, CompiledN
         raise SsdgymError(
             f"lifetimes are for a placement with ordinal, not for {card.environment}; leave them out."
         )
-    _IN_TRAINING[name] = _placement(place_and_note, network, name, card, name)
+    _IN_TRAINING[name] = _placement(place_and_note, network, name, name)
     return name, network
 
 
@@ -312,37 +306,41 @@ _OF_BLOCKS: Mapping[str, tuple[Kind, Callable[..., int]]] = {
 def rule_of(name: str, card: AgentCard, weights: Weights, digest: str) -> AgentRule:
     """Make a rule of an agent; `digest` is the hash of its weights."""
     network = CompiledNetwork(card, weights, f"policy {name}")
-    common: dict[str, Any] = {"name": name, "source": f"learned: {card.how_trained}", "digest": digest}
     if card.decision in _OF_BLOCKS and card.scorer:
-        kind, function = _OF_BLOCKS[card.decision]
-        return AgentRule(kind, function=function, network=network, **common)
+        return _rule(*_OF_BLOCKS[card.decision], network, name, digest)
     if card.decision == "Placement":
-        return _placement(place_page if card.ordinal else score_streams, network, name, card, digest)
+        return _placement(place_page if card.ordinal else score_streams, network, name, digest)
     if card.decision == "BackgroundGC" and card.ordinal:
         if card.ordinal.actions > len(IDLE_STEPS):
             raise SsdgymError(
                 f"policy {name}: has {card.ordinal.actions} actions, and an idle die has {len(IDLE_STEPS)} "
                 "answers; train one with as many."
             )
-        return AgentRule("idle", function=collect_idle, network=network, **common)
+        return _rule("idle", collect_idle, network, name, digest)
     raise SsdgymError(
         f"policy {name}: an agent of {card.environment} with this network is no rule; play it as --agent."
     )
 
 
-def _placement(
-    function: Callable[..., int], network: CompiledNetwork, name: str, card: AgentCard, digest: str
-) -> AgentRule:
-    streams = _streams_of(card, f"policy {name}")
-    return AgentRule(
+def _placement(function: Callable[..., int], network: CompiledNetwork, name: str, digest: str) -> AgentRule:
+    streams, ordinal = _streams_of(network.card, f"policy {name}"), network.card.ordinal
+    return _rule(
         "placement",
-        name=name,
-        source=f"learned: {card.how_trained}",
-        digest=digest,
-        function=function,
-        network=network,
+        function,
+        network,
+        name,
+        digest,
         streams=streams,
-        relocation_streams=card.ordinal.ranges[-1][1] if card.ordinal else streams,
+        relocation_streams=ordinal.ranges[-1][1] if ordinal else streams,
         memory=page_history.memory,
         hooks=page_history.hooks,
+    )
+
+
+def _rule(
+    kind: Kind, function: Callable[..., int], network: CompiledNetwork, name: str, digest: str, **more: Any
+) -> AgentRule:
+    source = f"learned: {network.card.how_trained}"
+    return AgentRule(
+        kind, function=function, network=network, name=name, source=source, digest=digest, **more
     )

@@ -213,7 +213,12 @@ def collect_idle(view, die_number, gap_ns, parameters):
 
 @inlined
 def _share(network, handle, decision, page, die, units):
-    """Write the part of the first layer that all candidates share to `units`; return its weights' end."""
+    """Write the part of the first layer that all candidates share to `units`; return its weights' end.
+
+    Without hidden layers there is no such part.
+    """
+    if network.layers == 0:
+        return np.int64(0)
     weights, width = network.weights, network.widths[0]
     at = _put_bias(weights, 0, units, width)
     for k in range(network.entries):
@@ -253,23 +258,13 @@ def _score(network, at, features, shared, units, others):
 def score_streams(view, plane, lpn, source, parameters):
     """Return the stream with the highest score for a page; if several have it, the lowest number."""
     network, handle = _constants_of(parameters)[0], number_of(view)
-    decision, page, die, stream = (
-        _scratch_decision()[0],
-        _scratch_page()[0],
-        _scratch_die()[0],
-        _scratch_stream()[0],
-    )
-    features, shared, units, others = (
-        _scratch_features(),
-        _scratch_units(),
-        _scratch_units(),
-        _scratch_units(),
-    )
+    decision, stream = _scratch_decision()[0], _scratch_stream()[0]
+    page, die = _scratch_page()[0], _scratch_die()[0]  # no feature reads the die
+    features, shared = _scratch_features(), _scratch_units()
+    units, others = _scratch_units(), _scratch_units()
     _look_at_decision(PLACE if source < 0 else RELOCATE, plane, decision)
     look_at_page(view, plane, lpn, source, page)
-    at = np.int64(0)
-    if network.layers > 0:
-        at = _share(network, handle, decision, page, die, shared)
+    at = _share(network, handle, decision, page, die, shared)
     best, best_score = np.int64(0), np.float32(0.0)
     for number in range(network.actions[0]):
         look_at_stream(view, plane, number, stream)
@@ -295,19 +290,12 @@ def _read_block(network, view, choice, block, stride, decision, candidate, featu
 def score_blocks(view, plane, parameters, choice):
     """Choose the eligible block with the highest score; if several have it, the lowest number."""
     network = _constants_of(parameters)[0]
-    handle = number_of(view)
     decision, candidate = _scratch_decision()[0], _scratch_candidate()[0]
     page, die = _scratch_page()[0], _scratch_die()[0]  # no feature reads them
-    features, shared, units, others = (
-        _scratch_features(),
-        _scratch_units(),
-        _scratch_units(),
-        _scratch_units(),
-    )
+    features, shared = _scratch_features(), _scratch_units()
+    units, others = _scratch_units(), _scratch_units()
     _look_at_decision(ERASE, plane, decision)
-    at = np.int64(0)
-    if network.layers > 0:
-        at = _share(network, handle, decision, page, die, shared)
+    at = _share(network, number_of(view), decision, page, die, shared)
     stride = np.int64(0)
     if network.sampled > 0:
         stride = max(quotient(view.params[0].pages_per_block, network.sampled), 1)
@@ -322,25 +310,16 @@ def score_blocks(view, plane, parameters, choice):
     return choose_block(view, choice, best)
 
 
-@inlined
-def _look_at_wear(network, kind, view, plane, decision, shared):
-    """Write the context of a decision about wear; return the offset of the candidates' weights."""
-    page, die = _scratch_page()[0], _scratch_die()[0]  # no feature reads them
-    _look_at_decision(kind, plane, decision)
-    decision.mean_erases = mean_erases(view, plane)
-    at = np.int64(0)
-    if network.layers > 0:
-        at = _share(network, number_of(view), decision, page, die, shared)
-    return at
-
-
 def level_wear(view, plane, parameters):
     """Return the closed block with the highest score; -1 if no score exceeds that of features 0 (no move)."""
     network = _constants_of(parameters)[0]
     decision, candidate, pair = _scratch_decision()[0], _scratch_candidate()[0], _scratch_pair()
+    page, die = _scratch_page()[0], _scratch_die()[0]  # no feature reads them
     features, shared = _scratch_features(), _scratch_units()
     units, others = _scratch_units(), _scratch_units()
-    at = _look_at_wear(network, LEVEL, view, plane, decision, shared)
+    _look_at_decision(LEVEL, plane, decision)
+    decision.mean_erases = mean_erases(view, plane)
+    at = _share(network, number_of(view), decision, page, die, shared)
     for k in range(network.features):
         features[k] = np.float32(0.0)
     best, best_score = np.int64(-1), _score(network, at, features, shared, units, others)

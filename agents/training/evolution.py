@@ -190,8 +190,10 @@ class Evolution:
             for generation in range(1, config.generations + 1):
                 chosen = self._draw()
                 vectors = [search.ask() for _ in range(config.members)]
-                fitness = [self._fitness(vector, chosen) for vector in vectors]
+                scores = [self._scores(vector, chosen) for vector in vectors]
+                fitness = [self._judged(some) for some in scores]
                 search.tell(list(zip(vectors, fitness, strict=True)))
+                self.pages += sum(score.pages for some in scores for score in some)
                 self.stages.count("evolution", self.pages)
                 self.bar.update(shown, completed=generation)
                 if generation % config.validation.every == 0 or generation == config.generations:
@@ -202,11 +204,6 @@ class Evolution:
         order = [int(i) for i in self.rng.permutation(len(self.tasks)) if self.tasks[i]]
         turns = [order[k % len(order)] for k in range(self.config.tasks.per_generation)]
         return [self.tasks[i][int(self.rng.integers(len(self.tasks[i])))] for i in turns]
-
-    def _fitness(self, vector: np.ndarray, tasks: Sequence[Task]) -> float:
-        scores = self._scores(vector, tasks)
-        self.pages += sum(score.pages for score in scores)
-        return self._judged(scores)
 
     def _judged(self, scores: Sequence[Score]) -> float:
         judged = [score.judged(self.config.cap_weight) for score in scores]

@@ -84,6 +84,7 @@ _BATCH = 2048
 _CLOSEST = 0.05
 
 
+@torch_threads(1)  # with more threads, sums are computed in another order
 def fit_lifetimes(
     network: OrdinalNetwork, pages: Lifetimes, epochs: int, learning_rate: float, seed: int
 ) -> float:
@@ -95,11 +96,6 @@ def fit_lifetimes(
     if missing := set(range(network.config.heads)) - set(np.unique(pages.heads).tolist()):
         kind = "relocated" if missing == {1} else "written"
         raise SsdgymError(f"lifetimes: no page is {kind} in the training tasks; give them more overwrites.")
-    with torch_threads(1):  # with more threads, sums are computed in another order
-        return _fit(network, pages, epochs, learning_rate, seed)
-
-
-def _fit(network: OrdinalNetwork, pages: Lifetimes, epochs: int, learning_rate: float, seed: int) -> float:
     generator = torch.Generator().manual_seed(seed)
     features, heads = torch.from_numpy(pages.features), torch.from_numpy(pages.heads)
     lives = torch.from_numpy(pages.lives)

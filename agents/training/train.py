@@ -77,7 +77,6 @@ def train(
     progress: bool = True,
     overwrite: bool = False,
     report: Callable[[TrainingRun], None] | None = None,
-    checkpoints: int | None = None,
     about: Mapping[str, str] | None = None,
 ) -> Path:
     """Train an agent and return the file of the best agent.
@@ -99,8 +98,6 @@ def train(
         overwrite: whether a run that is already in `out` may be replaced.
         report: function to call whenever a checkpoint and all other files have been written. The first time
             is at the start, or when the run is resumed.
-        checkpoints: number of further checkpoints after which the run stops, to be resumed later; None: it
-            does not stop.
         about: further fields of `AgentCard`, such as the suite of the tasks.
 
     Returns:
@@ -121,7 +118,7 @@ def train(
         environments_of(config) as (env, batches),
         training_bar(progress) as bar,
     ):
-        run = TrainingRun(config, out, env, batches, checkpoint, report, checkpoints, about or {})
+        run = TrainingRun(config, out, env, batches, checkpoint, report, about or {})
         run.learn(bar)
     return out / BEST_AGENT
 
@@ -137,11 +134,10 @@ class TrainingRun:
         batches: Sequence[SB3VecEnv],
         checkpoint: Checkpoint | None,
         report: Callable[[TrainingRun], None] | None,
-        checkpoints: int | None,
         about: Mapping[str, str],
     ) -> None:
         self.config, self.out, self.env, self.batches = config, out, env, batches
-        self.report, self.checkpoints = report, checkpoints
+        self.report = report
         features = FeatureNames.of(env.vector_env)
         make = CmaesLearner if config.algorithm == "cmaes" else Ppo
         self.learner: Learner = make(config, env.vector_env, features)
@@ -205,14 +201,10 @@ class TrainingRun:
     def _learn(self, bar: Progress) -> None:
         """Learn from rewards, by PPO or CMA-ES; validate and save after every segment."""
         self.save()
-        algorithm, total, every = (
-            self.config.algorithm,
-            self.config.total_decisions,
-            self.config.checkpoint_decisions,
-        )
-        learner, written = self.learner, 0
+        learner, algorithm = self.learner, self.config.algorithm
+        total, every = self.config.total_decisions, self.config.checkpoint_decisions
         task = bar.add_task(f"{algorithm.upper()} (decisions)", total=total, completed=learner.decisions)
-        while learner.decisions < total and written != self.checkpoints:
+        while learner.decisions < total:
             learner.begin_segment()
             end = min((learner.decisions // every + 1) * every, total)
             while learner.decisions < end:
@@ -221,7 +213,6 @@ class TrainingRun:
             self.stages.count(algorithm, learner.decisions)
             self.evaluate(algorithm)
             self.save()
-            written += 1
 
     def _clone(self, bar: Progress) -> None:
         """Clone a policy into the network, if the configuration names one."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import copy
-import csv
-import io
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -81,16 +80,6 @@ def evaluation_line(row: Row, best: bool) -> str:
     )
 
 
-def write_rows(file: IO[bytes], rows: list[Row]) -> None:
-    """Write the table of evaluations as CSV."""
-    text = io.StringIO()
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    writer = csv.DictWriter(text, fieldnames=columns, restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    file.write(text.getvalue().encode())
-
-
 def validate(
     agent: AnyAgent, batches: Sequence[SB3VecEnv], first_seed: int, metric: str | None = None
 ) -> dict[str, float]:
@@ -152,7 +141,8 @@ class Validations:
         assert self.best is not None, "the untrained start has been validated"
         self.best.save(self.out / BEST_AGENT)
         last.save(self.out / LAST_AGENT)
-        write_atomically(self.out / EVALUATIONS, lambda file: write_rows(file, self.rows))
+        table = pd.DataFrame(self.rows, dtype=object)  # whole numbers stay whole beside empty cells
+        write_atomically(self.out / EVALUATIONS, table.to_csv(index=False, lineterminator="\n").encode())
 
 
 def mean_metrics(episodes: Sequence[Mapping[str, Any]]) -> dict[str, float]:

@@ -1,12 +1,16 @@
 """A decision without a device behind it: the best candidate can be read off one feature."""
 
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
+import pytest
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from ssdgym.agents.training.config import TrainConfig
+from ssdgym.agents.training.train import TrainingRun, train
 from ssdgym.envs.features import Setting, select
 
 TOY_ID = "ssdgym-test/Toy-v0"
@@ -76,3 +80,14 @@ class ToyVectorEnv(VectorEnv):
 
 if TOY_ID not in gym.registry:
     gym.register(TOY_ID, vector_entry_point=ToyVectorEnv)
+
+
+def train_to_a_checkpoint(config: TrainConfig, folder: Path) -> None:
+    """Train, and stop at the first checkpoint after the one at the start."""
+
+    def stop(run: TrainingRun) -> None:
+        if run.learner.decisions:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(config, folder, progress=False, report=stop)

@@ -15,7 +15,7 @@ from ssdgym.agents.training.checkpoint import Checkpoint
 from ssdgym.agents.training.cmaes import CmaesLearner, fitness_of
 from ssdgym.agents.training.train import train
 from ssdgym.errors import SsdgymError
-from tests.agents.toy import ToyVectorEnv
+from tests.agents.toy import ToyVectorEnv, train_to_a_checkpoint
 
 SETTINGS = {"n_envs": 8, "cmaes": {"members": 4, "spread": 0.5}, "scorer": {"hidden": [4], "start": "none"}}
 
@@ -39,7 +39,7 @@ def test_search__ended_at_a_checkpoint_and_resumed__equals_one_that_was_not(
 ) -> None:
     config = make_config("cmaes", **SETTINGS)
     train(config, tmp_path / "whole", progress=False)
-    train(config, tmp_path / "half", progress=False, checkpoints=1)
+    train_to_a_checkpoint(config, tmp_path / "half")
     train(config, tmp_path / "rest", resume=tmp_path / "half", progress=False)
     whole, rest = last(tmp_path / "whole"), last(tmp_path / "rest")
     assert all(torch.equal(weights, rest[name]) for name, weights in whole.items())

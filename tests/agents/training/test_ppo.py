@@ -25,6 +25,7 @@ from ssdgym.agents.training.ppo import (
     update,
 )
 from ssdgym.agents.training.train import train
+from tests.agents.toy import train_to_a_checkpoint
 
 COUNT = 48
 GAMMA, LAMBDA = 0.9, 0.7
@@ -263,7 +264,7 @@ def config(make_config) -> TrainConfig:
 
 def test_train__ended_and_resumed_with_a_frozen_start__equals_one_that_was_not(config, tmp_path) -> None:
     train(config, tmp_path / "whole", progress=False)
-    train(config, tmp_path / "half", progress=False, checkpoints=1)
+    train_to_a_checkpoint(config, tmp_path / "half")
     train(config, tmp_path / "rest", resume=tmp_path / "half", progress=False)
     whole, rest = weights_in(tmp_path / "whole"), weights_in(tmp_path / "rest")
     assert all(torch.equal(whole[name], rest[name]) for name in whole)

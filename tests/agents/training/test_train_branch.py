@@ -11,6 +11,7 @@ from ssdgym.agents.agent import Agent
 from ssdgym.agents.training.checkpoint import Checkpoint
 from ssdgym.agents.training.train import train
 from ssdgym.agents.training.validation import LAST_AGENT
+from tests.agents.toy import train_to_a_checkpoint
 
 
 def weights_in(folder: Path) -> dict[str, torch.Tensor]:
@@ -26,7 +27,7 @@ def test_train__ended_at_a_checkpoint_and_resumed__equals_one_that_was_not(
 ) -> None:
     config = make_config()
     train(config, tmp_path / "whole", progress=False)
-    train(config, tmp_path / "half", progress=False, checkpoints=1)
+    train_to_a_checkpoint(config, tmp_path / "half")
     assert [row["decisions"] for row in Checkpoint.load(tmp_path / "half").evaluations] == [0, 512]
     train(config, tmp_path / "rest", resume=tmp_path / "half", progress=False)
     assert same(weights_in(tmp_path / "whole"), weights_in(tmp_path / "rest"))

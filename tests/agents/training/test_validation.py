@@ -1,11 +1,12 @@
 """Validation plays one whole episode per environment, and the same ones every time."""
 
-import io
+from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
-from ssdgym.agents.training.validation import mean_metrics, validate, write_rows
+from ssdgym.agents.training.validation import EVALUATIONS, Validations, mean_metrics, validate
 from ssdgym.envs.sb3 import SB3VecEnv
 
 
@@ -49,7 +50,8 @@ def test_mean_metrics__of_those_that_not_every_episode_has__are_over_those_that_
     assert mean_metrics(episodes) == {"erases": 2.0, "mean_run": 3.0}
 
 
-def test_table__of_rows_with_other_columns__has_them_all() -> None:
-    file = io.BytesIO()
-    write_rows(file, [{"decisions": 0}, {"decisions": 8, "mean_run": 3.0}])
-    assert file.getvalue().decode() == "decisions,mean_run\n0,\n8,3.0\n"
+def test_table__of_rows_with_other_columns__has_them_all(tmp_path: Path) -> None:
+    rows = [{"stage": "untrained", "decisions": 0}, {"stage": "ppo", "decisions": 8, "mean_run": 0.1}]
+    agent = Mock()
+    Validations(tmp_path, rows=rows, best=agent).save(agent)
+    assert (tmp_path / EVALUATIONS).read_bytes() == b"stage,decisions,mean_run\nuntrained,0,\nppo,8,0.1\n"
