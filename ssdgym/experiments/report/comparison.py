@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -103,6 +103,13 @@ def task_title(task: Task) -> str:
     return f"{workload} on {device}" + (f" ({ftl})" if ftl else "")
 
 
+def varied_part(device: str, devices: Collection[str]) -> str:
+    """Return the varied fields of a device if all are variants of one device, else its whole name."""
+    of_one = len({name.partition("(")[0] for name in devices}) == 1
+    varied = of_one and all(name.endswith(")") for name in devices)
+    return device.partition("(")[2].removesuffix(")") if varied else device
+
+
 _PARTS = re.compile(r"\+(?![^(]*\))")
 
 
@@ -179,19 +186,18 @@ class Advantage:
         return self.difference.value > 0 and self.difference.excludes(0.0)
 
 
-def summarize(results: Sequence[Result], policy: str, metric: str, *, seed: int = 0) -> Estimate:
+def summarize(results: Sequence[Result], policy: str, metric: str) -> Estimate:
     """Return the mean over tasks of a metric's interquartile mean over runs, with its 95 % interval.
 
     Args:
         results: results of one or several tasks.
         policy: name of a policy in the results.
         metric: name of the metric; `/` joins nested names.
-        seed: seed of the bootstrap.
 
     Raises:
         SsdgymError: as in `score_matrix`.
     """
-    return stratified_bootstrap(score_matrix(results, policy, metric), mean_over_tasks, seed=seed)
+    return stratified_bootstrap(score_matrix(results, policy, metric), mean_over_tasks)
 
 
 def best_heuristic(
@@ -212,7 +218,7 @@ def best_heuristic(
 
 
 def advantage(
-    results: Sequence[Result], ours: str, theirs: str, metric: str = WRITE_AMPLIFICATION, *, seed: int = 0
+    results: Sequence[Result], ours: str, theirs: str, metric: str = WRITE_AMPLIFICATION
 ) -> Advantage:
     """Compare two policies, paired by task and seed.
 
@@ -221,7 +227,6 @@ def advantage(
         ours: name of a policy.
         theirs: name of the policy that `ours` is compared with.
         metric: name of a metric to minimise.
-        seed: seed of the bootstrap.
 
     Raises:
         SsdgymError: the policies were not run on the same tasks and seeds.
@@ -230,12 +235,7 @@ def advantage(
     if seeds[0] != seeds[1]:
         raise SsdgymError(f"{ours} was run on the seeds {seeds[0]} and {theirs} on {seeds[1]}: use the same")
     left, right = score_matrix(results, ours, metric), score_matrix(results, theirs, metric)
-    return Advantage(
-        ours,
-        theirs,
-        relative_difference(left, right, seed=seed),
-        probability_of_improvement(left, right, seed=seed),
-    )
+    return Advantage(ours, theirs, relative_difference(left, right), probability_of_improvement(left, right))
 
 
 def verdict(found: Advantage, metric: str = WRITE_AMPLIFICATION) -> str:

@@ -21,6 +21,7 @@ from ssdgym.experiments.report.comparison import (
     policies_of,
     short_names,
     summarize,
+    varied_part,
 )
 from ssdgym.experiments.report.style import (
     color_of,
@@ -74,11 +75,9 @@ def _short_title(group: TaskGroup, groups: Sequence[TaskGroup]) -> str:
     device, ftl, workload = group.tasks[0]
     tasks = [task for other in groups for task in other.tasks]
     devices = {task[0] for task in tasks}
-    if len({name.partition("(")[0] for name in devices}) == 1 and all(name.endswith(")") for name in devices):
-        device = device.partition("(")[2].removesuffix(")")  # variations of one device
-    lines = [workload, *([device] if len(devices) > 1 else [])]
-    shared = set.intersection(*(set(task[1].split(",")) for task in tasks))
-    return "\n".join([*lines, *(option for option in ftl.split(",") if option not in shared)])
+    lines = [workload, *([varied_part(device, devices)] if len(devices) > 1 else [])]
+    shared = set.intersection(*(set(split_options(task[1])) for task in tasks))
+    return "\n".join([*lines, *(option for option in split_options(ftl) if option not in shared)])
 
 
 @styled()

@@ -223,10 +223,7 @@ def overflow_notes(results: Sequence[Result]) -> list[str]:
 
 def markdown_table(results: Sequence[Result]) -> str:
     """Return the tables as Markdown, each with a heading and a caption."""
-    blocks = [
-        "\n".join([f"### {one.title}", "", one.caption, "", *one.to_markdown()]) for one in tables(results)
-    ]
-    return "\n\n".join(blocks) + "\n"
+    return "\n".join(line for table in tables(results) for line in table.to_section())
 
 
 def verdicts(results: Sequence[Result], learned: Sequence[str]) -> list[str]:

@@ -96,6 +96,11 @@ class Table:
         rule = ["---" if self.has_words(number) else "---:" for number in range(len(self.headings))]
         return [_markdown_row(row) for row in (self.headings, rule, *(map(str, row) for row in self.rows))]
 
+    def to_section(self) -> list[str]:
+        """Return the lines of the table as Markdown, with its heading and its caption."""
+        heading = [f"### {markdown_escaped(self.title)}", "", markdown_escaped(self.caption), ""]
+        return [*heading, *self.to_markdown(), ""]
+
     def to_latex(self) -> str:
         r"""Return a LaTeX `tabular`, which needs `\usepackage{booktabs}`; title and caption are comments."""
         import pandas as pd

@@ -80,12 +80,16 @@ def test_intervals__a_policy_that_is_missing_on_a_task_leaves_a_gap_there() -> N
 
 def test_intervals__titles_name_only_the_options_in_which_the_panels_differ() -> None:
     results = [
-        replace(result, ftl=f"gc.free_blocks={blocks},placement=sep_gc")
+        replace(result, ftl=f"gc.free_blocks={blocks},placement=hot_cold(bits=2,decay={blocks})")
         for blocks in (4, 8)
         for result in grid({"greedy": 0.0})
     ]
     titles = [axes.get_title() for axes in interval_figure(results).axes]
-    assert titles == ["zipf\ngc.free_blocks=4", "zipf\ngc.free_blocks=8", "all 2 tasks"]
+    assert titles == [
+        "zipf\ngc.free_blocks=4\nplacement=hot_cold(bits=2,decay=4)",
+        "zipf\ngc.free_blocks=8\nplacement=hot_cold(bits=2,decay=8)",
+        "all 2 tasks",
+    ]
 
 
 def test_intervals__of_any_metric_are_in_its_unit() -> None:
