@@ -291,7 +291,7 @@ MOST_LINES = {
     "ssdgym.config": 1_783,
     "ssdgym.baselines": 4_417,
     "ssdgym.agents": 4_703,
-    "ssdgym.experiments": 8_176,
+    "ssdgym.experiments": 8_148,
     "ssdgym.workloads": 8_510,
     "ssdgym.envs": 6_145,
     "ssdgym.cli": 1_850,

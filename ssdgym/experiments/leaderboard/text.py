@@ -11,6 +11,7 @@ from rich.console import Group as Renderables
 from rich.text import Text
 
 from ssdgym.experiments.leaderboard.board import LEARNED, Interval, Leaderboard, Row, SuiteBoard, Task
+from ssdgym.experiments.report.comparison import varied_part
 from ssdgym.experiments.report.tables import NOTHING, Entry, Table, markdown_escaped
 from ssdgym.files import write_atomically
 
@@ -67,15 +68,8 @@ def losses_table(board: SuiteBoard) -> Table:
 def _place(task: Task, board: SuiteBoard) -> tuple[Entry, Entry]:
     """Return the cells for the workload and the device; the FTL options follow if tasks differ in them."""
     several = len({other.ftl for other in board.tasks}) > 1
-    where = _without_common(task.device, [other.device for other in board.tasks])
+    where = varied_part(task.device, [other.device for other in board.tasks])
     return Entry(task.workload), Entry(f"{where} ({task.ftl})" if several else where)
-
-
-def _without_common(device: str, devices: Sequence[str]) -> str:
-    """Return the varied fields of a device if all are variants of one device, else its whole name."""
-    names = {name.partition("(")[0] for name in devices}
-    _, bracket, fields = device.partition("(")
-    return fields.removesuffix(")") if bracket and len(names) == 1 else device
 
 
 def _words(metric: str) -> str:
@@ -197,7 +191,7 @@ def markdown_board(board: Leaderboard) -> Iterator[str]:
             yield from (f"### {LOSSES_TITLE}", "", markdown_escaped(losses_sentence(suite)), "")
         for table in (losses_table(suite), standings_table(suite), tasks_table(suite)):
             if table.rows:
-                yield from _section(table)
+                yield from table.to_section()
 
 
 def facts(board: SuiteBoard) -> str:
@@ -217,14 +211,8 @@ def summary(board: Leaderboard) -> str:
         table = standings_table(suite, summarized(suite))
         rows = tuple((Entry(f"`{name.text}`"), *rest) for name, *rest in table.rows)
         caption = f"{facts(suite)} {losses_sentence(suite)}"
-        lines += _section(replace(table, title=suite.suite, caption=caption, rows=rows))
+        lines += replace(table, title=suite.suite, caption=caption, rows=rows).to_section()
     return "\n".join(lines)
-
-
-def _section(table: Table) -> Iterator[str]:
-    """Yield the lines of a table as Markdown, with its heading and its caption."""
-    yield from (f"### {markdown_escaped(table.title)}", "", markdown_escaped(table.caption), "")
-    yield from (*table.to_markdown(), "")
 
 
 def write_leaderboard(board: Leaderboard, folder: Path) -> list[Path]:

@@ -54,26 +54,26 @@ def draw_device(
     suite: SuiteConfig, ranges: DrawnRunsConfig, rng: np.random.Generator
 ) -> tuple[dict[str, Any], Mapping[str, Any]]:
     """Draw a device, and one of the suite's `ftls`."""
-    shape = ranges.shapes[int(rng.integers(len(ranges.shapes)))]
-    vary = ranges.vary or suite.vary
-    drawn = {name: values[int(rng.integers(len(values)))] for name, values in vary.items()}
-    device = device_of(suite, int(rng.integers(len(suite.devices))), {**shape, **drawn})
-    return device, suite.ftls[int(rng.integers(len(suite.ftls)))]
+
+    def draw(values: Sequence[Any]) -> Any:
+        return values[int(rng.integers(len(values)))]
+
+    shape = draw(ranges.shapes)
+    drawn = {name: draw(values) for name, values in (ranges.vary or suite.vary).items()}
+    return with_changes(_fields(draw(suite.devices)), {**shape, **drawn}), draw(suite.ftls)
 
 
 def devices_of(suite: SuiteConfig) -> Iterator[tuple[dict[str, Any], Mapping[str, Any]]]:
     """Yield every pair of a device and one of the suite's `ftls`, in the form that `draw_device` returns."""
-    for number in range(len(suite.devices)):
+    for source in suite.devices:
         for values in itertools.product(*suite.vary.values()):
-            device = device_of(suite, number, dict(zip(suite.vary, values, strict=True)))
+            device = with_changes(_fields(source), dict(zip(suite.vary, values, strict=True)))
             for ftl in suite.ftls:
                 yield device, ftl
 
 
-def device_of(suite: SuiteConfig, number: int, changes: Mapping[str, Scalar]) -> dict[str, Any]:
-    """Return the fields of the suite's device `number` with `changes` applied."""
-    fields = load_device(suite.devices[number]).model_dump(exclude_unset=True)
-    return with_changes(fields, changes)
+def _fields(device: Any) -> dict[str, Any]:
+    return load_device(device).model_dump(exclude_unset=True)
 
 
 def training_workloads(suite: SuiteConfig, others: Sequence[Any], where: str) -> list[Any]:
@@ -95,11 +95,6 @@ def _refuse(suite: SuiteConfig, workloads: Sequence[Any], splits: Sequence[Split
                     f"{where}: plays {one!r:.60}, which is, or has a part, of the split {split} of the "
                     "suite; leave it out."
                 )
-
-
-def _named(kwargs: Mapping[str, Any]) -> list[Any]:
-    """Return the workloads in the arguments of an environment."""
-    return named_workloads(kwargs.get("workload", ()))
 
 
 def _with_parts(workload: WorkloadConfig) -> Iterator[WorkloadConfig]:
@@ -130,9 +125,10 @@ def training_of(config: SuiteTrainConfig) -> tuple[TrainConfig, dict[str, str]]:
     if config.suite is None:
         return found, {}
     suite, evaluation = load_suite(config.suite), config.evaluation
-    _refuse(suite, _named(config.environment.kwargs), ("validation", "test"), "environment")
-    played = [*_named(evaluation.kwargs), *named_workloads(evaluation.workloads)]
-    _refuse(suite, played, ("test",), "evaluation")
+    trained = named_workloads(config.environment.kwargs.get("workload", ()))
+    validated = named_workloads(evaluation.kwargs.get("workload", evaluation.workloads))
+    _refuse(suite, trained, ("validation", "test"), "environment")
+    _refuse(suite, validated, ("test",), "evaluation")
     return found, {"suite": config.suite, "split_digest": split_digest(suite)}
 
 

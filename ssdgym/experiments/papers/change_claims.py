@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from ssdgym.experiments.papers.claims import (
+    SMALLEST,
     Claim,
     Direction,
     Found,
@@ -89,7 +90,8 @@ class ChangeClaim(Claim):
         if picks:
             # One half of the seeds chooses the comparison, the other half tests it: else luck would choose.
             tested = compared.halves()[1] if chosen else compared
-            measured = tested.only(self._index(compared)).mean()
+            index = self._index(compared)
+            measured = tested.part(slice(index, index + 1)).mean()
         elif self.statistic == "mean":
             measured = compared.mean()
         else:
@@ -135,7 +137,7 @@ class ChangeClaim(Claim):
         if self.change is not None:
             return by_magnitude(measured.value / self.change)
         if self.limit is None:
-            return "direction holds" if abs(measured.value) >= self.smallest else "negligible"
+            return "direction holds" if abs(measured.value) >= SMALLEST else "negligible"
         if is_next_to_none(measured.value / self.limit):
             return "negligible"
         # A fall must be at least as large as the limit; a rise must not exceed the limit.
@@ -189,14 +191,12 @@ class TrendClaim(Claim):
         side = side_of(self.direction)
         steps = len(compared.workloads) // len(set(compared.workloads.tolist()))
         last = slice(steps - 1, None, steps)
-        whole = Compared(
-            compared.scores[:, last], compared.workloads[last], (), compared.weights[last], compared.exact
-        )
+        whole = compared.part(last)
         measured, carrier = whole.mean(), whole.carrier(side)
         verdict: Verdict | None = undecided(measured, compared)
         if verdict is None and not on_side(measured, side):
             verdict = "does not hold"
-        elif verdict is None and abs(measured.value) < self.smallest:
+        elif verdict is None and abs(measured.value) < SMALLEST:
             verdict = "negligible"
         elif verdict is None and carrier:
             verdict = "carried by one trace"

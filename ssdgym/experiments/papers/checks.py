@@ -11,7 +11,6 @@ from ssdgym.experiments.papers.change_claims import ChangeClaim
 from ssdgym.experiments.papers.claims import Claim, Found
 from ssdgym.experiments.papers.config import FigureConfig, PanelConfig
 from ssdgym.experiments.papers.samples import (
-    BySeed,
     Column,
     Compared,
     Place,
@@ -225,7 +224,7 @@ def _compared(columns: dict[str, list[Column]], drawn: Collection[str]) -> Compa
     of_seeds = [set(column.scores) for workload, column in pairs if workload in drawn]
     seeds: list[int] = sorted(set.intersection(*of_seeds)) if of_seeds else [0]
     rows = [
-        [column.scores[seed] if workload in drawn else _only(column.scores) for workload, column in pairs]
+        [one.scores[seed] if name in drawn else next(iter(one.scores.values())) for name, one in pairs]
         for seed in seeds
     ]
     return Compared(
@@ -235,8 +234,3 @@ def _compared(columns: dict[str, list[Column]], drawn: Collection[str]) -> Compa
         tuple(column.weight for _, column in pairs),
         exact=not of_seeds,
     )
-
-
-def _only(scores: BySeed) -> float:
-    (score,) = scores.values()
-    return score

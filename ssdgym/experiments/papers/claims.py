@@ -128,7 +128,6 @@ class Claim(Config):
         description="A metric of the bar that it is compared with, or of its own, which weighs each trace in "
         "a mean: relocated_pages for what is counted per page moved; empty: all alike.",
     )
-    smallest: float = Field(SMALLEST, ge=0, description="The smallest change that counts: 0.01 is 1 %.")
     not_comparable: NotComparable | None = Field(
         None, description="Why and where the claim has no verdict; null: it has one."
     )

@@ -103,7 +103,11 @@ def figures(paper: str, number: str | None = None, workloads: Sequence[str] = ()
     shared, *documents = _documents(paper)
     by_number = {str(own.get("figure")): own for own in documents}
     fields = [_over_base(own, shared, by_number) for own in documents]
-    found = sorted((_load(paper, one) for one in fields), key=lambda one: (len(one.figure), one.figure))
+    loaded = [
+        load_config(FigureConfig, one, _FOLDER, f"configs/{_FOLDER}/{paper}.yaml, figure {one.get('figure')}")
+        for one in fields
+    ]
+    found = sorted(loaded, key=lambda one: (len(one.figure), one.figure))
     chosen = [part for figure in found if (part := _part(figure, number)) is not None]
     if not chosen:
         known = ", ".join(figure.number_of(panel) for figure in found for panel in figure.panels)
@@ -126,11 +130,6 @@ def _documents(paper: str) -> list[dict[str, Any]]:
         found.append(parse_mapping("\n" * lines + part, f"configs/{_FOLDER}/{paper}.yaml"))
         lines += part.count("\n") + 2
     return found
-
-
-def _load(paper: str, fields: dict[str, Any]) -> FigureConfig:
-    where = f"configs/{_FOLDER}/{paper}.yaml, figure {fields.get('figure')}"
-    return load_config(FigureConfig, fields, _FOLDER, where)
 
 
 def _over_base(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -195,21 +195,17 @@ class Compared:
         With a single seed, both halves contain it.
         """
         half = len(self.scores) // 2
-        parts = (self.scores[:half], self.scores[half:]) if half else (self.scores, self.scores)
-        first, second = (self._with(scores, slice(None)) for scores in parts)
-        return first, second
+        if not half:
+            return self, self
+        return replace(self, scores=self.scores[:half]), replace(self, scores=self.scores[half:])
 
-    def only(self, index: int) -> Compared:
-        """Return the comparison at an index."""
-        return self._with(self.scores, slice(index, index + 1))
+    def part(self, kept: slice) -> Compared:
+        """Return some of the comparisons."""
+        return Compared(
+            self.scores[:, kept], self.workloads[kept], self.names[kept], self.weights[kept], self.exact
+        )
 
     def name_of(self, index: int) -> str:
         """Return the workload of a comparison, with its variant and the other bar if there are several."""
         workload, name = str(self.workloads[index]), self.names[index] if self.names else ""
         return f"{workload} {name}" if name else workload
-
-    def _with(self, scores: Matrix, kept: slice) -> Compared:
-        """Return the comparisons `kept`, with other scores."""
-        return Compared(
-            scores[:, kept], self.workloads[kept], self.names[kept], self.weights[kept], self.exact
-        )

@@ -69,4 +69,4 @@ def test_halves_share_no_seed_where_there_are_two(seeds: int, first: int, others
 def test_a_comparison_is_named_by_its_trace_its_variant_and_the_other_bar() -> None:
     named = compared([1.0, 2.0], names=("", "at 4 against big"))
     assert [named.name_of(index) for index in range(2)] == ["a", "b at 4 against big"]
-    assert named.only(1).name_of(0) == "b at 4 against big"
+    assert named.part(slice(1, 2)).name_of(0) == "b at 4 against big"
