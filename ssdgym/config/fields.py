@@ -100,7 +100,8 @@ def _leaves(fields: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]
 
 def dotted(fields: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
     """Return nested fields as pairs of a dotted name and its value, in order of the names."""
-    return tuple(sorted(pair for pair in _leaves(fields, "") if not isinstance(pair[1], Mapping)))
+    pairs = (pair for pair in _leaves(fields, "") if not isinstance(pair[1], Mapping))
+    return tuple(sorted(pairs, key=lambda pair: pair[0]))
 
 
 def overlapping(name: str, others: Iterable[str]) -> str | None:

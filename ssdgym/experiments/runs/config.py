@@ -14,7 +14,7 @@ from ssdgym.agents.playing.agents import Source as AgentSource
 from ssdgym.agents.playing.files import source_of
 from ssdgym.agents.training.config import EnvironmentConfig
 from ssdgym.config.device import DeviceConfig, DeviceFields, Preconditioning, load_device, load_fields
-from ssdgym.config.fields import LAST_SEED, overlapping, read_seeds, with_changes
+from ssdgym.config.fields import LAST_SEED, dotted, overlapping, read_seeds, with_changes
 from ssdgym.config.geometry import MAX_PAGES
 from ssdgym.config.loading import BasedConfig, Source, load_config
 from ssdgym.errors import SsdgymError
@@ -66,23 +66,14 @@ def _flat(options: Any) -> Any:
     if not isinstance(options, dict):
         return options
     flat: dict[str, Any] = {}
-    for name, value in _leaves(options, ""):
+    for name, value in dotted(options):
+        if isinstance(value, list | tuple):
+            raise ValueError(f"gives a list for {name}; give one value, or vary {FTL_PREFIX}{name}")
         clash = overlapping(name, flat)
         if clash is not None:
             raise ValueError(f"gives {name} and {clash}; give either the whole or its fields, each once")
         flat[name] = value
-    return dict(sorted(flat.items()))
-
-
-def _leaves(options: dict[Any, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-    for key, value in options.items():
-        name = f"{prefix}{key}"
-        if isinstance(value, dict):
-            yield from _leaves(value, f"{name}.")
-        elif isinstance(value, list | tuple):
-            raise ValueError(f"gives a list for {name}; give one value, or vary {FTL_PREFIX}{name}")
-        else:
-            yield name, value
+    return flat
 
 
 Named = Annotated[Any, AfterValidator(_named)]
@@ -156,21 +147,17 @@ class ExperimentConfig(GridConfig):
 
     @model_validator(mode="after")
     def _nothing_is_set_twice(self) -> ExperimentConfig:
-        varied = {name.removeprefix(FTL_PREFIX): None for name in self.vary if name.startswith(FTL_PREFIX)}
-        if self.queue_depth is not None:
-            varied["queue_depth"] = None
+        fields = [] if self.queue_depth is None else [f"{FTL_PREFIX}queue_depth"]
+        for name in self.vary:
+            if (clash := overlapping(name, fields)) is not None:
+                raise ValueError(f"varies {name}, which {clash} also sets; set it once")
+            fields.append(name)
         for number, ftl in enumerate(self.ftls):
             for name in ftl:
-                if overlapping(name, varied) is not None:
+                if overlapping(f"{FTL_PREFIX}{name}", fields) is not None:
                     raise ValueError(
                         f"sets {name} in ftls.{number} and once more in vary or queue_depth; set it once"
                     )
-        names: dict[str, Any] = {}
-        for name in self.vary:
-            clash = overlapping(name, names)
-            if clash is not None or (name == f"{FTL_PREFIX}queue_depth" and self.queue_depth is not None):
-                raise ValueError(f"varies {name}, which {clash or 'queue_depth'} also sets; set it once")
-            names[name] = None
         return self
 
     @model_validator(mode="after")

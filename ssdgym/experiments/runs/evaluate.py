@@ -79,14 +79,11 @@ def run_locally(jobs: Jobs, workers: int) -> Generator[Outcome, None, None]:
         yield from _run_in_processes(jobs, workers)
         return
     for number, runs in enumerate(jobs):
-        yield _run_here(number, runs)
-
-
-def _run_here(number: int, runs: list[RunSpec]) -> Outcome:
-    try:
-        return Outcome(number, run_job(runs))
-    except Exception as error:  # noqa: BLE001  whatever it is, it belongs to this job
-        return Outcome(number, error=error)
+        try:
+            outcome = Outcome(number, run_job(runs))
+        except Exception as error:  # noqa: BLE001  whatever it is, it belongs to this job
+            outcome = Outcome(number, error=error)
+        yield outcome
 
 
 def _run_in_processes(jobs: Jobs, workers: int) -> Generator[Outcome, None, None]:
@@ -211,14 +208,14 @@ def check_runs(runs: Sequence[RunSpec]) -> None:
             family_of(device).check_ages(device)
         devices[_device_key(run)] = device
     for run in runs:
-        if run.days is not None and (run.agent or run.day_requests or run.preconditioning in REPEATING):
+        if not (run.agent or run.day_requests or run.preconditioning in REPEATING):
+            continue
+        if run.days is not None:
             raise SsdgymError(
                 f"{run.workload_name}: days pass behind the warm-up of a policy that plays a workload once: "
                 "leave out days"
             )
-        if run.sample_pages is not None and (
-            run.agent or run.day_requests or run.preconditioning in REPEATING
-        ):
+        if run.sample_pages is not None:
             raise SsdgymError(
                 f"{run.workload_name}: no samples are taken of agents, over days or of a workload that is "
                 "repeated: leave out sample_pages"

@@ -19,8 +19,6 @@ from ssdgym.experiments.runs.spec import RunSpec, read_spec, runs_of_spec
 CHOOSABLE = ("device", "ftl", "workload", "policy", "seed", "objective")
 #: Columns that identify the code that made a result.
 _CODE = ("version", "engine_hash")
-#: Columns that are not compared: the code, and the specification from which the run was repeated.
-_NOT_COMPARED = (*_CODE, "spec")
 
 
 @dataclass(frozen=True)
@@ -48,16 +46,8 @@ class Replay:
 
     @property
     def differences(self) -> list[Difference]:
-        """The columns that differ, except those that identify the code."""
-        if self.measured is None:
-            return []
-        ours, theirs = self.stored.as_row(), self.measured.as_row()
-        names = (name for name in dict.fromkeys([*ours, *theirs]) if name not in _NOT_COMPARED)
-        pairs = [Difference(name, ours.get(name), theirs.get(name)) for name in names]
-        # 1, 1.0 and True are equal in Python, but a metric of another type has changed.
-        return [
-            one for one in pairs if type(one.stored) is not type(one.measured) or one.stored != one.measured
-        ]
+        """The columns that differ, except those that identify the code and the one that specified the run."""
+        return [one for one in self._differing if one.column not in (*_CODE, "spec")]
 
     @property
     def reproduces(self) -> bool:
@@ -67,10 +57,18 @@ class Replay:
     @property
     def other_code(self) -> list[Difference]:
         """Version and engine hash of the stored result where they differ from this version of ssdgym."""
+        return [one for one in self._differing if one.column in _CODE]
+
+    @property
+    def _differing(self) -> list[Difference]:
         if self.measured is None:
             return []
-        pairs = [Difference(name, getattr(self.stored, name), getattr(self.measured, name)) for name in _CODE]
-        return [pair for pair in pairs if pair.stored != pair.measured]
+        ours, theirs = self.stored.as_row(), self.measured.as_row()
+        pairs = (Difference(name, ours.get(name), theirs.get(name)) for name in {**ours, **theirs})
+        # 1, 1.0 and True are equal in Python, but a metric of another type has changed.
+        return [
+            one for one in pairs if type(one.stored) is not type(one.measured) or one.stored != one.measured
+        ]
 
     @property
     def verdict(self) -> str:

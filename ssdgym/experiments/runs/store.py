@@ -98,19 +98,12 @@ class Store(AbstractContextManager["Store"]):
             rows = self._database.execute("SELECT key, metrics, wall_seconds FROM run WHERE state = 'done'")
             for key, metrics, wall_seconds in rows:
                 if key in wanted:
-                    read = self._metrics(metrics)
-                    series = read.pop(_SERIES, {})
-                    found[key] = Finished(read, float(wall_seconds), series)
+                    try:
+                        read = json.loads(metrics)
+                        found[key] = Finished(read, float(wall_seconds), read.pop(_SERIES, {}))
+                    except (TypeError, ValueError, AttributeError) as error:
+                        raise sqlite3.DatabaseError(f"a run's metrics are no JSON: {error}") from error
         return found
-
-    def _metrics(self, text: str) -> dict[str, Any]:
-        try:
-            metrics = json.loads(text)
-        except (TypeError, ValueError) as error:
-            raise sqlite3.DatabaseError(f"a run's metrics are no JSON: {error}") from error
-        if not isinstance(metrics, dict):
-            raise sqlite3.DatabaseError("a run's metrics are no mapping")
-        return metrics
 
     def keep(self, runs: Sequence[tuple[str, str, Finished]]) -> None:
         """Store finished runs, each with its key and spec, in one transaction."""
