@@ -35,7 +35,6 @@ page_history = tracker(
         ("relocated", "f4"),  # moving mean of the share of these pages that were relocated
     ],
     memory=[
-        ("next", "i8"),  # the logical page after the one that the host has written last
         ("interval", "f4"),  # moving mean of the write intervals of pages, as `log_pages`
         ("surprise", "f4"),  # moving mean of the difference between intervals of a page, as `log_pages`
     ],
@@ -100,7 +99,6 @@ def written(view, plane, lpn, old_page, page, parameters):
     own.net_updates += 1
     own.written = clock
     own.moves = 0
-    view.memory[0].next = lpn + 1
 
 
 @page_history.on("relocated")
