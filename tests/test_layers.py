@@ -295,7 +295,7 @@ MOST_LINES = {
     "ssdgym.workloads": 8_328,
     "ssdgym.envs": 5_952,
     "ssdgym.cli": 1_849,
-    "ssdgym": 998,  # the modules beside the packages
+    "ssdgym": 999,  # the modules beside the packages
 }
 
 
