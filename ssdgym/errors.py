@@ -64,4 +64,5 @@ def shown(value: Any, most: int = 60) -> str:
 
 def in_words(problem: str) -> str:
     """Return a message of pydantic as the predicate of a sentence, such as `must be a whole number`."""
-    return problem.replace("Input should", "must").replace("a valid integer", "a whole number")
+    short = problem.replace("Value error, ", "").replace(", unable to parse string as an integer", "")
+    return short.replace("Input should", "must").replace("a valid integer", "a whole number")

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.machinery import ModuleSpec
 from importlib.metadata import EntryPoint, entry_points
+from types import ModuleType
 from typing import Any
 
 from ssdgym.errors import SsdgymError
@@ -37,6 +38,27 @@ def find_module(module: str, where: str) -> ModuleSpec:
     return spec
 
 
+def import_own(module: str, where: str) -> ModuleType:
+    """Import a module, which may be in the present folder, and return it.
+
+    Args:
+        module: dotted name of the module.
+        where: first part of error messages.
+
+    Raises:
+        SsdgymError: the module does not exist, or raises an error.
+    """
+    find_module(module, where)
+    try:
+        return importlib.import_module(module)
+    except SsdgymError:
+        raise
+    except Exception as error:
+        raise SsdgymError(
+            f"{where}: the module {module} raises {type(error).__name__} ({error}); correct it."
+        ) from error
+
+
 #: Environment variable with the names, separated by commas, of modules that worker processes import.
 IMPORTED = "SSDGYM_IMPORT"
 
@@ -54,15 +76,7 @@ def import_modules(names: Iterable[str] = ()) -> None:
     """
     modules = list(dict.fromkeys([*named_modules(), *names]))
     for name in modules:
-        find_module(name, f"--import {name}")
-        try:
-            importlib.import_module(name)
-        except SsdgymError:
-            raise
-        except Exception as error:
-            raise SsdgymError(
-                f"--import {name}: the module raises {type(error).__name__} ({error}); correct it."
-            ) from error
+        import_own(name, f"--import {name}")
     os.environ |= {IMPORTED: ",".join(modules)} if modules else {}
 
 

@@ -287,15 +287,15 @@ def test_files__are_about_one_thing() -> None:
 MOST_LINES = {
     "ssdgym.engine": 12_977,
     "ssdgym.simulator": 3_042,
-    "ssdgym.policy": 1_915,
-    "ssdgym.config": 1_784,
+    "ssdgym.policy": 1_913,
+    "ssdgym.config": 1_786,
     "ssdgym.baselines": 4_421,
-    "ssdgym.agents": 4_703,
-    "ssdgym.experiments": 8_123,
-    "ssdgym.workloads": 8_328,
+    "ssdgym.agents": 4_701,
+    "ssdgym.experiments": 8_132,
+    "ssdgym.workloads": 8_333,
     "ssdgym.envs": 5_952,
     "ssdgym.cli": 1_849,
-    "ssdgym": 999,  # the modules beside the packages
+    "ssdgym": 1_014,  # the modules beside the packages
 }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import inspect
 import re
 from abc import ABC, abstractmethod
@@ -19,7 +18,7 @@ from ssdgym.agents.training.config import EnvironmentConfig, check_arguments
 from ssdgym.config.loading import parse_value
 from ssdgym.errors import SsdgymError
 from ssdgym.files import file_hash
-from ssdgym.own_code import find_module
+from ssdgym.own_code import find_module, import_own
 from ssdgym.types import Observation
 
 if TYPE_CHECKING:
@@ -149,8 +148,7 @@ class CallableSource(Source):
         return agent
 
     def _callable(self) -> Callable[..., Any]:
-        self.digest()  # raises if the module or a file is missing
-        found: Any = importlib.import_module(self.module)
+        found: Any = import_own(self.module, f"agent {self.text}")
         for part in self.name.split("."):
             found = getattr(found, part, None)
         if not callable(found):

@@ -347,6 +347,8 @@ def _describe_one(problem: Any, data: Any) -> str:
             return f"{subject}{context['error']}"
         case "model_type" | "model_attributes_type":
             return f"{subject}must be a mapping of fields to values, not {shown(problem['input'])}"
+        case "tuple_type" | "list_type":
+            return f"{subject}must be a list; for one value write [{problem['input']!s:.60}]"
     text, given = f"{subject}{in_words(problem['msg'])}", problem["input"]
     shows = isinstance(given, (bool, int, float, str, type(None)))
     return f"{text}, not {shown(given)}" if shows else text

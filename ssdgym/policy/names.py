@@ -1,7 +1,6 @@
 """Read and write names of rules, find their source files, and import rules of users."""
 
 import ast
-import importlib
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ssdgym.errors import SsdgymError
-from ssdgym.own_code import find_module
+from ssdgym.own_code import import_own
 
 #: The name of a rule; or a prefix, a colon and a name or path, as in `agent:NAME` and `module:rule`.
 _NAME = r"[\w.-]+(?::[\w./~-]+)?"
@@ -155,5 +154,4 @@ def import_rules(policy: str, *, trust: bool) -> None:
                 f"policy {policy}: loading it executes code of the module it names; if you trust it, give "
                 "--trust (in Python: trust=True)."
             )
-        find_module(module, f"policy {policy}")
-        importlib.import_module(module)
+        import_own(module, f"policy {policy}")

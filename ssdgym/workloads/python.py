@@ -144,6 +144,11 @@ class FunctionWorkload(PythonWorkload):
         return function
 
     @property
+    def name(self) -> str:
+        """Name of the workload in errors."""
+        return _name_of(self.function)
+
+    @property
     def is_endless(self) -> bool:
         """See `WorkloadConfig`; whether a function ends is not known in advance."""
         return False

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from ssdgym.agents.playing.files import source_of
+from ssdgym.errors import SsdgymError
 from ssdgym.own_code import IMPORTED
 
 MODULE = '''
@@ -122,7 +124,8 @@ def test_list__has_what_a_module_registers(here: Callable[..., Any]) -> None:
         (None, "--import my_broken_lab: there is no module my_broken_lab"),
         (
             "1 / 0",
-            "--import my_broken_lab: the module raises ZeroDivisionError (division by zero); correct it.",
+            "--import my_broken_lab: the module my_broken_lab raises ZeroDivisionError (division by zero); "
+            "correct it.",
         ),
     ],
 )
@@ -138,3 +141,23 @@ def test_module__that_cannot_be_imported__is_one_sentence(
     if source is not None:
         (tmp_path / "my_broken_lab.py").write_text(source)
     assert said in refusal("run", "--import", "my_broken_lab", "--device", "tiny")
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("def f(:", "raises SyntaxError (invalid syntax (my_half_rule.py, line 1)); correct it."),
+        ("from ssdgym.policy import victim_policy\nvictim_policy('f')", "raises TypeError ("),
+    ],
+)
+def test_module_of_a_rule_or_an_agent__that_cannot_be_imported__is_one_sentence(
+    source: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: Callable[..., str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my_half_rule.py").write_text(source)
+    tiny = ("--device", "tiny", "--host-pages", "100")
+    sentence = refusal("run", "--policy", "my_half_rule:f", "--timing", "none", *tiny)
+    assert "policy my_half_rule:f: the module my_half_rule " in sentence and said in sentence
+    agent: Any = source_of("my_half_rule:f", trust=True)
+    with pytest.raises(SsdgymError, match="agent my_half_rule:f: the module my_half_rule raises"):
+        agent.build(None)  # an environment is not needed yet

@@ -186,7 +186,7 @@ def _text(column: bytes) -> str:
         text = column.decode("utf-8")
     except UnicodeDecodeError as error:
         raise BadLine("not UTF-8") from error
-    if not text or not text.isprintable():
+    if not text or not text.isprintable() or "\ufffd" in text:  # which replaces what is not UTF-8
         raise BadLine("empty or not printable")
     return text
 
@@ -307,7 +307,7 @@ _FIO_SHORTEST_WAIT_US = 100
 
 
 def _fio_words(line: bytes) -> list[bytes]:
-    if re.match(rb"[ \t]*fio version [23] iolog", line):
+    if re.match(rb"[ \t\r]*fio version [23] iolog", line):
         raise Heading
     return re.split(rb"[ \t]+", line.strip(b" \t"))
 

@@ -32,8 +32,9 @@ Scalar = bool | int | float | str | None
 
 
 def as_seeds(value: Any) -> Any:
-    """Return the seeds that a text such as 100-104 names; return other values unchanged."""
-    return read_seeds(value) if isinstance(value, str) else value
+    """Return the seeds that a number, or a text such as 100-104, names; return other values unchanged."""
+    named = isinstance(value, int | str) and not isinstance(value, bool)
+    return read_seeds(str(value)) if named else value
 
 
 def _as_texts(value: Any) -> Any:
@@ -214,6 +215,14 @@ def expand(config: ExperimentConfig, *, trusted: Collection[str] = ()) -> list[R
     for policy in config.policies:
         import_rules(policy, trust=policy in trusted)
     sources = agent_labels(config.agents, trusted=trusted)
+    environments = {
+        name: config.environment for name, source in sources.items() if not source.own_environment()
+    }
+    if config.environment and sources and not environments:
+        raise SsdgymError(
+            f"the files of {', '.join(sources)} name the environment and its arguments; leave environment "
+            "(--environment, --env-arg) out."
+        )
     deciders: list[tuple[str, AgentSource | None]] = [
         *sources.items(),
         *((name, None) for name in config.policies),
@@ -231,7 +240,7 @@ def expand(config: ExperimentConfig, *, trusted: Collection[str] = ()) -> list[R
             warmup=config.warmup,
             preconditioning=config.preconditioning,
             agent=source.text if source else None,
-            environment=config.environment if source else None,
+            environment=environments.get(policy) if source else None,
             trust=(source.text if source else policy) in trusted,
             objective=source.objective if source else "",
             label=label,

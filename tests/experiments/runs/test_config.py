@@ -43,6 +43,10 @@ def test_seeds__are_a_list_or_text(seeds: object) -> None:
     assert experiment(seeds=seeds).seeds == (1, 2, 3)
 
 
+def test_seeds__may_be_one_number() -> None:
+    assert experiment(seeds=5).seeds == (5,)
+
+
 def test_runs__count_every_combination() -> None:
     found = experiment(
         ftls=[{}, {"placement": "single"}],
@@ -194,3 +198,12 @@ def test_agents__need_names_of_their_own(tmp_path: Path) -> None:
         agent_labels([paths[0], paths[0]])
     with pytest.raises(SsdgymError, match="there is no such agent"):
         agent_labels([tmp_path / "missing.zip"])
+
+
+def test_environment__of_agents_whose_files_name_theirs__refused_or_left_to_the_others() -> None:
+    own = experiment(agents=["placement-v2"], environment={"kwargs": {"candidates": 4}})
+    with pytest.raises(SsdgymError, match="the files of placement-v2 name the environment and its arguments"):
+        expand(own)
+    mixed = expand(own.model_copy(update={"agents": ("placement-v2", "random_action")}))
+    given = {run.policy: run.environment is not None for run in mixed}
+    assert given == {"placement-v2": False, "random_action": True, "greedy": False}

@@ -40,7 +40,7 @@ class _Splitter(Splitter):
 
     def row(self, line: str) -> Sequence[str] | str:
         """See `Splitter`; the columns are time, file, action, offset, length."""
-        if re.match("fio version [23] iolog", line):
+        if re.match("\r*fio version [23] iolog", line):
             return "heading"
         words = re.split("[ \t]+", line)
         time = words.pop(0) if self._has_times else str(self._clock_us)

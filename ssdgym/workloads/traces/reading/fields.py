@@ -19,7 +19,7 @@ from ssdgym.workloads.traces.record import MOST_VOLUMES
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_DECIMAL = re.compile(r"[+-]?([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,15})?")
+_DECIMAL = re.compile(r"[+-]?([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?0*[0-9]{1,15})?")
 _EXACT = Context(prec=100, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 #: For each row that cannot be read, the reason; of several reasons only the first is kept.

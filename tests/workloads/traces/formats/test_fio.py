@@ -81,6 +81,10 @@ def test_a_missing_header_is_named(tmp_path: Path, name: str) -> None:
     assert failure(path, name).startswith(f"line 1 is not the header 'fio version {name[-1]} iolog'")
 
 
+def test_a_carriage_return_in_front_of_the_header_is_a_blank(tmp_path: Path) -> None:
+    assert read(write_lines(tmp_path, [f"\r{V3}", "1 /f read 0 512"])) == [(0, 0, 512, "/f", READ)]
+
+
 def test_what_is_written_is_what_fio_wants(tmp_path: Path) -> None:
     """fio adds and opens a file before it uses it, and reads two numbers behind every other action."""
     records = np.array([(50, 0, 512, 0, WRITE), (300_050, 0, 0, 0, FLUSH)], RECORD)
