@@ -198,6 +198,12 @@ def closed_loop(options: FtlOptions, workload: WorkloadConfig) -> FtlOptions:
     return tuple(sorted({**given, "queue_depth": CLOSED_LOOP_DEPTH}.items()))
 
 
+def _differs(asked: EnvironmentConfig, own: EnvironmentConfig) -> bool:
+    """Return whether a set field or argument of one environment has another value in the other."""
+    given = {**asked.kwargs, **({"id": asked.id} if "id" in asked.model_fields_set else {})}
+    return any({**own.kwargs, "id": own.id}.get(name) != value for name, value in given.items())
+
+
 def expand(config: ExperimentConfig, *, trusted: Collection[str] = ()) -> list[RunSpec]:
     """Return the runs of an experiment, in the order of its results.
 
@@ -215,14 +221,15 @@ def expand(config: ExperimentConfig, *, trusted: Collection[str] = ()) -> list[R
     for policy in config.policies:
         import_rules(policy, trust=policy in trusted)
     sources = agent_labels(config.agents, trusted=trusted)
-    environments = {
-        name: config.environment for name, source in sources.items() if not source.own_environment()
-    }
-    if config.environment and sources and not environments:
-        raise SsdgymError(
-            f"the files of {', '.join(sources)} name the environment and its arguments; leave environment "
-            "(--environment, --env-arg) out."
-        )
+    found = {name: source.own_environment() for name, source in sources.items()}
+    own = {name: environment for name, environment in found.items() if environment}
+    if config.environment and len(own) == len(sources):
+        for name, environment in own.items():
+            if _differs(config.environment, environment):
+                raise SsdgymError(
+                    f"{name}: its file names the environment and the arguments; leave environment "
+                    "(--environment, --env-arg) out."
+                )
     deciders: list[tuple[str, AgentSource | None]] = [
         *sources.items(),
         *((name, None) for name in config.policies),
@@ -240,7 +247,7 @@ def expand(config: ExperimentConfig, *, trusted: Collection[str] = ()) -> list[R
             warmup=config.warmup,
             preconditioning=config.preconditioning,
             agent=source.text if source else None,
-            environment=environments.get(policy) if source else None,
+            environment=config.environment if source and policy not in own else None,
             trust=(source.text if source else policy) in trusted,
             objective=source.objective if source else "",
             label=label,

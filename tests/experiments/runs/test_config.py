@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ssdgym.agents.training.config import EnvironmentConfig
 from ssdgym.config.fields import read_seeds
 from ssdgym.config.loading import available
 from ssdgym.errors import SsdgymError
@@ -202,8 +203,10 @@ def test_agents__need_names_of_their_own(tmp_path: Path) -> None:
 
 def test_environment__of_agents_whose_files_name_theirs__refused_or_left_to_the_others() -> None:
     own = experiment(agents=["placement-v2"], environment={"kwargs": {"candidates": 4}})
-    with pytest.raises(SsdgymError, match="the files of placement-v2 name the environment and its arguments"):
+    with pytest.raises(SsdgymError, match="placement-v2: its file names the environment and the arguments"):
         expand(own)
+    same = own.model_copy(update={"environment": EnvironmentConfig(id="ssdgym/Placement-v0")})
+    assert {run.environment for run in expand(same)} == {None}
     mixed = expand(own.model_copy(update={"agents": ("placement-v2", "random_action")}))
     given = {run.policy: run.environment is not None for run in mixed}
     assert given == {"placement-v2": False, "random_action": True, "greedy": False}
