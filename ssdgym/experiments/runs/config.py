@@ -198,10 +198,10 @@ def closed_loop(options: FtlOptions, workload: WorkloadConfig) -> FtlOptions:
     return tuple(sorted({**given, "queue_depth": CLOSED_LOOP_DEPTH}.items()))
 
 
-def _differs(asked: EnvironmentConfig, own: EnvironmentConfig) -> bool:
+def _differs(given: EnvironmentConfig, own: EnvironmentConfig) -> bool:
     """Return whether a set field or argument of one environment has another value in the other."""
-    given = {**asked.kwargs, **({"id": asked.id} if "id" in asked.model_fields_set else {})}
-    return any({**own.kwargs, "id": own.id}.get(name) != value for name, value in given.items())
+    fields = {**given.kwargs, **({"id": given.id} if "id" in given.model_fields_set else {})}
+    return any({**own.kwargs, "id": own.id}.get(name) != value for name, value in fields.items())
 
 
 def expand(config: ExperimentConfig, *, trusted: Collection[str] = ()) -> list[RunSpec]:
