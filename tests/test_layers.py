@@ -291,7 +291,7 @@ MOST_LINES = {
     "ssdgym.config": 1_786,
     "ssdgym.baselines": 4_421,
     "ssdgym.agents": 4_701,
-    "ssdgym.experiments": 8_139,
+    "ssdgym.experiments": 8_148,
     "ssdgym.workloads": 8_333,
     "ssdgym.envs": 5_952,
     "ssdgym.cli": 1_849,

@@ -164,7 +164,7 @@ class Episodes:
 
     @property
     def state(self) -> State:
-        """State of the devices, if all have the same FTL family."""
+        """State of the devices, which must be in a single batch."""
         (batch,) = self.batches
         return batch.state
 

@@ -31,8 +31,6 @@ Statistic = Callable[[Scores], Any]
 
 #: Number of bootstrap replicates; the probability beyond a limit of a 95 % interval is then 2.5 +- 0.4 %.
 REPLICATES = 2_000
-#: Seed of every bootstrap, so that the same scores give the same interval.
-_SEED = 0
 #: Percent outside a 95 % interval at either end; rounding makes it differ from 2.5 in the last bit.
 _TAIL = 50.0 * (1.0 - 0.95)
 #: Largest number of scores in memory while resampling; it does not change results.
@@ -85,7 +83,7 @@ def _middle_half(scores: Scores, axis: int) -> Scores:
     return np.sort(scores, axis=axis).take(range(count // 4, count - count // 4), axis=axis).mean(axis=axis)
 
 
-def stratified_bootstrap(scores: ArrayLike, statistic: Statistic = iqm) -> Estimate:
+def stratified_bootstrap(scores: ArrayLike, statistic: Statistic = iqm, *, seed: int = 0) -> Estimate:
     """Return a statistic of a score matrix with the percentile interval of a bootstrap stratified by task.
 
     Every replicate draws runs with replacement, separately for each task and as many as the task has.
@@ -93,12 +91,13 @@ def stratified_bootstrap(scores: ArrayLike, statistic: Statistic = iqm) -> Estim
     Args:
         scores: shape `(runs, tasks)`, finite.
         statistic: maps scores `(..., runs, tasks)` to numbers `(...)`.
+        seed: the same seed gives the same interval.
 
     Raises:
         SsdgymError: the matrix is empty, not two-dimensional or not finite.
     """
     matrix = _finite(scores, ("runs", "tasks"))
-    rng = np.random.default_rng(_SEED)
+    rng = np.random.default_rng(seed)
     return _estimate(
         statistic(matrix),
         matrix.shape[0] > 1,
@@ -107,15 +106,15 @@ def stratified_bootstrap(scores: ArrayLike, statistic: Statistic = iqm) -> Estim
     )
 
 
-def probability_of_improvement(ours: ArrayLike, theirs: ArrayLike) -> Estimate:
+def probability_of_improvement(ours: ArrayLike, theirs: ArrayLike, *, seed: int = 0) -> Estimate:
     """Return the probability that a run of `ours` scores less than one of `theirs`, mean over tasks.
 
     For one task, this is the Mann-Whitney U statistic divided by the number of pairs. Ties count one half.
-    Both sides are resampled.
 
     Args:
         ours: scores, shape `(runs, tasks)`.
         theirs: scores, shape `(runs of theirs, tasks)`, for the same tasks in the same order.
+        seed: as in `stratified_bootstrap`. Both sides are resampled.
 
     Raises:
         SsdgymError: a matrix is malformed, or the two have different numbers of tasks.
@@ -127,7 +126,7 @@ def probability_of_improvement(ours: ArrayLike, theirs: ArrayLike) -> Estimate:
             "give both sides the same tasks"
         )
     left, right = -left, -right
-    left_rng, right_rng = np.random.default_rng(_SEED).spawn(2)
+    left_rng, right_rng = np.random.default_rng(seed).spawn(2)
     return _estimate(
         mean_win_rate(left, right),
         min(left.shape[0], right.shape[0]) > 1,
@@ -136,7 +135,7 @@ def probability_of_improvement(ours: ArrayLike, theirs: ArrayLike) -> Estimate:
     )
 
 
-def relative_difference(ours: ArrayLike, theirs: ArrayLike) -> Estimate:
+def relative_difference(ours: ArrayLike, theirs: ArrayLike, *, seed: int = 0) -> Estimate:
     """Return the geometric mean over tasks of `ours / theirs`, minus one; no task is left out.
 
     Ratios are paired by run and task; each task contributes the interquartile mean of its ratios.
@@ -144,6 +143,7 @@ def relative_difference(ours: ArrayLike, theirs: ArrayLike) -> Estimate:
     Args:
         ours: positive scores, shape `(runs, tasks)`.
         theirs: positive scores of the same shape. Equal rows have equal seeds.
+        seed: as in `stratified_bootstrap`.
 
     Raises:
         SsdgymError: the shapes differ or a score is not positive.
@@ -156,7 +156,7 @@ def relative_difference(ours: ArrayLike, theirs: ArrayLike) -> Estimate:
         )
     if not ((left > 0).all() and (right > 0).all()):
         raise SsdgymError("a relative difference needs positive scores, and one of them is not")
-    ratio = stratified_bootstrap(left / right, geometric_mean_over_tasks)
+    ratio = stratified_bootstrap(left / right, geometric_mean_over_tasks, seed=seed)
     return Estimate(ratio.value - 1, ratio.low - 1, ratio.high - 1)
 
 
@@ -212,7 +212,7 @@ _CUBE = ("members", "runs", "tasks")
 _PORTION = 200
 
 
-def pooled_bootstrap(scores: ArrayLike, statistic: Statistic) -> Estimate:
+def pooled_bootstrap(scores: ArrayLike, statistic: Statistic, *, seed: int = 0) -> Estimate:
     """Return a statistic of all runs with its 95 % interval over members and runs, for fixed tasks.
 
     With one member this is the bootstrap stratified by task.
@@ -220,12 +220,13 @@ def pooled_bootstrap(scores: ArrayLike, statistic: Statistic) -> Estimate:
     Args:
         scores: shape `(members, runs, tasks)`, finite.
         statistic: called with an array `(..., members * runs, tasks)`.
+        seed: the same seed gives the same interval.
 
     Raises:
         SsdgymError: the scores are empty, of another number of dimensions or not finite.
     """
     cube = _finite(scores, _CUBE)
-    (rng,) = np.random.default_rng(_SEED).spawn(1)
+    (rng,) = np.random.default_rng(seed).spawn(1)
     several = cube.shape[0] * cube.shape[1] > 1
     return _estimate(
         statistic(_pooled(cube)),
@@ -236,7 +237,7 @@ def pooled_bootstrap(scores: ArrayLike, statistic: Statistic) -> Estimate:
     )
 
 
-def geometric_mean_ratio(ratios: ArrayLike, workloads: Sequence[Hashable]) -> Estimate:
+def geometric_mean_ratio(ratios: ArrayLike, workloads: Sequence[Hashable], *, seed: int = 0) -> Estimate:
     """Return the geometric mean of ratios with its 95 % interval over members, workloads and runs.
 
     Every task has the same weight, and every member and run has the same weight within a task.
@@ -244,6 +245,7 @@ def geometric_mean_ratio(ratios: ArrayLike, workloads: Sequence[Hashable]) -> Es
     Args:
         ratios: positive ratios, shape `(members, runs, tasks)`.
         workloads: workload of each task. Tasks of one workload are drawn together.
+        seed: the same seed gives the same interval.
 
     Raises:
         SsdgymError: the ratios are empty, of another number of dimensions or not positive.
@@ -254,7 +256,7 @@ def geometric_mean_ratio(ratios: ArrayLike, workloads: Sequence[Hashable]) -> Es
     logarithms = np.log(cube)
     group = np.unique(np.array([str(name) for name in workloads]), return_inverse=True)[1]
     groups = int(group.max()) + 1
-    rng = np.random.default_rng(_SEED)
+    rng = np.random.default_rng(seed)
 
     def draw(count: int) -> Scores:
         of_tasks = _drawn(logarithms, rng, count).mean(axis=(1, 2))

@@ -45,9 +45,11 @@ def test_bootstrap__constant_scores_have_an_interval_of_width_zero() -> None:
     assert stratified_bootstrap(np.full((5, 2), 3.25)) == Estimate(3.25, 3.25, 3.25)
 
 
-def test_bootstrap__same_scores_same_bits() -> None:
+def test_bootstrap__same_seed_same_bits_other_seed_other_interval() -> None:
     scores = np.random.default_rng(2).normal(size=(6, 3))
-    assert stratified_bootstrap(scores) == stratified_bootstrap(scores)
+    first = stratified_bootstrap(scores, seed=4)
+    assert stratified_bootstrap(scores, seed=4) == first
+    assert stratified_bootstrap(scores, seed=5).low != first.low
 
 
 def test_bootstrap__resamples_runs_only_within_their_task() -> None:
@@ -60,7 +62,7 @@ def test_bootstrap__resamples_runs_only_within_their_task() -> None:
 
 def test_bootstrap__interval_of_a_mean_follows_the_normal_approximation() -> None:
     scores = np.random.default_rng(3).normal(size=(400, 1))
-    estimate = stratified_bootstrap(scores, lambda drawn: drawn.mean(axis=(-2, -1)))
+    estimate = stratified_bootstrap(scores, lambda drawn: drawn.mean(axis=(-2, -1)), seed=0)
     half_width = 1.96 * scores.std() / math.sqrt(400)
     assert estimate.high - estimate.value == pytest.approx(half_width, rel=0.1)
     assert estimate.value - estimate.low == pytest.approx(half_width, rel=0.1)

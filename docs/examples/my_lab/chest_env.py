@@ -23,14 +23,11 @@ class DrawerDecision(Decision):
     """Which drawer a page goes to."""
 
     kind = DRAWER
+    candidates = DRAWERS
     features = Features(
         (Feature("fill", "how full the drawer is", "share", 0, 1),),
         (Feature("erases", "drawers emptied", "per host page", 0, 1),),
     )
-
-    def candidates_on(self, devices: object) -> int:
-        """Return how many candidates there are."""
-        return DRAWERS
 
     def spec(self) -> ObservationSpec:
         """Return the specification: decisions of this kind are taken outside the engine."""

@@ -186,18 +186,19 @@ class Advantage:
         return self.difference.value > 0 and self.difference.excludes(0.0)
 
 
-def summarize(results: Sequence[Result], policy: str, metric: str) -> Estimate:
+def summarize(results: Sequence[Result], policy: str, metric: str, *, seed: int = 0) -> Estimate:
     """Return the mean over tasks of a metric's interquartile mean over runs, with its 95 % interval.
 
     Args:
         results: results of one or several tasks.
         policy: name of a policy in the results.
         metric: name of the metric; `/` joins nested names.
+        seed: seed of the bootstrap.
 
     Raises:
         SsdgymError: as in `score_matrix`.
     """
-    return stratified_bootstrap(score_matrix(results, policy, metric), mean_over_tasks)
+    return stratified_bootstrap(score_matrix(results, policy, metric), mean_over_tasks, seed=seed)
 
 
 def best_heuristic(
@@ -218,7 +219,7 @@ def best_heuristic(
 
 
 def advantage(
-    results: Sequence[Result], ours: str, theirs: str, metric: str = WRITE_AMPLIFICATION
+    results: Sequence[Result], ours: str, theirs: str, metric: str = WRITE_AMPLIFICATION, *, seed: int = 0
 ) -> Advantage:
     """Compare two policies, paired by task and seed.
 
@@ -227,6 +228,7 @@ def advantage(
         ours: name of a policy.
         theirs: name of the policy that `ours` is compared with.
         metric: name of a metric to minimise.
+        seed: seed of the bootstrap.
 
     Raises:
         SsdgymError: the policies were not run on the same tasks and seeds.
@@ -235,7 +237,12 @@ def advantage(
     if seeds[0] != seeds[1]:
         raise SsdgymError(f"{ours} was run on the seeds {seeds[0]} and {theirs} on {seeds[1]}: use the same")
     left, right = score_matrix(results, ours, metric), score_matrix(results, theirs, metric)
-    return Advantage(ours, theirs, relative_difference(left, right), probability_of_improvement(left, right))
+    return Advantage(
+        ours,
+        theirs,
+        relative_difference(left, right, seed=seed),
+        probability_of_improvement(left, right, seed=seed),
+    )
 
 
 def verdict(found: Advantage, metric: str = WRITE_AMPLIFICATION) -> str:

@@ -69,7 +69,7 @@ def fit_twin(
     seed: int = 0,
     announce: Callable[[int, int], None] = lambda done, total: None,
 ) -> tuple[SyntheticTraceConfig, RecordSummary]:
-    """Return the synthetic trace with memory that is most similar to a trace, and a summary of its requests.
+    """Return the twin of a trace and a summary of the requests of the twin.
 
     Args:
         trace: summary of the trace.
