@@ -11,6 +11,7 @@ from gymnasium.envs.registration import load_env_creator
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from ssdgym.agents.card import AgentCard, InputConfig, OrdinalConfig, ScorerConfig
+from ssdgym.config.device import DeviceConfig
 from ssdgym.config.loading import BasedConfig, Config
 from ssdgym.envs.decisions import Options
 from ssdgym.errors import SsdgymError
@@ -74,6 +75,15 @@ def default_of(env_id: str, argument: str) -> Any:
     if argument in gym.spec(env_id).kwargs:
         return gym.spec(env_id).kwargs[argument]
     return inspect.signature(_entry_point(env_id)).parameters[argument].default
+
+
+def check_device(config: EnvironmentConfig, device: DeviceConfig) -> None:
+    """Raise if the decision of one of ssdgym's environments never arises on a device."""
+    options: type[Options] | None = getattr(_entry_point(config.id), "options_type", None)
+    if options is not None:
+        given = {**gym.spec(config.id).kwargs, **config.kwargs}
+        own = {name: given[name] for name in options.decision_arguments() if name in given}
+        options.of(own).decision().check_asked_on(device)
 
 
 def decision_arguments(env_id: str) -> tuple[str, ...]:

@@ -127,6 +127,8 @@ def main(arguments: Sequence[str] | None = None, app: typer.Typer = app, name: s
     try:
         status = command_tree(app)(args=arguments, prog_name=name, standalone_mode=False)
         sys.stdout.flush()
+        if status == INTERRUPTED:  # Typer turns Ctrl-C into this code
+            raise KeyboardInterrupt
     except typer.TyperException as error:
         status = _refuse(in_words(error.format_message()))
     except SsdgymError as error:

@@ -58,14 +58,16 @@ def evaluate(
         ssdgym evaluate -p greedy -p cost_benefit --vary capacity.over_provisioning=0.1,0.15,0.2,0.28
         ssdgym evaluate -d subftl-tlc-small -w sysbench -p greedy --ftls kind=cgm --ftls kind=subftl
     """
+    from ssdgym.envs.sources import named_workloads
     from ssdgym.experiments.runs.config import load_experiment
     from ssdgym.experiments.runs.spec import split_options
+    from ssdgym.policy.names import modules_of
 
     workloads: Sequence[Any] | None = workload
     if fields or columns is not None:
         if not workload:
             raise SsdgymError("--set and --columns change the workloads of --workload; name one")
-        configs = [chosen_workload(one, fields, columns) for one in workload]
+        configs = [chosen_workload(one, fields, columns) for one in named_workloads(workload, with_test=True)]
         workloads = [config.model_dump(mode="json", exclude_defaults=True) for config in configs]
     varied = (text.partition("=") for text in vary or ())
     several = [[*(ftl or ()), *split_options(text)] for text in ftls or ("",)]
@@ -88,7 +90,8 @@ def evaluate(
     folder = out or Path("results", Path(experiment).stem)
     how: dict[str, Any] = {"workers": workers, "address": address, "trust": trust}
     agents, results = carry_out(config, folder, [*(agent or ()), *(policy or ())], **how)
-    show(*report(results, [name for name, source in agents.items() if source.learns], folder))
+    learned = [name for name, source in agents.items() if source.learns]
+    show(*report(results, [*learned, *filter(modules_of, config.policies)], folder))
 
 
 def carry_out(
@@ -173,7 +176,10 @@ def run_stored(
 
 
 def report(results: Sequence[Result], learned: Sequence[str], out: Path) -> tuple[dict[str, Any], list[Any]]:
-    """Write results, tables and figures; return the data to print as JSON, and the parts to print."""
+    """Write results, tables and figures; return the data to print as JSON, and the parts to print.
+
+    `learned` names the learned agents and the user's own rules, which are compared with the best heuristic.
+    """
     from ssdgym.experiments.report.files import write_report
     from ssdgym.experiments.report.summary import long_names, overflow_notes, side_by_side, tables, verdicts
     from ssdgym.experiments.runs.grid import write_timings

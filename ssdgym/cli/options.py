@@ -62,7 +62,10 @@ OPTIONS: dict[str, Any] = {
         help="File of a trained agent, a name of the zoo, module:callable, a zip of Stable-Baselines3, or"
         " random_action.",
     ),
-    "environment": Option(help="Environment for agents without one. Default: ssdgym/EraseVictim-v0."),
+    "environment": Option(
+        help="Environment of agents that record none: module:callable, random_action, stump. Default: "
+        "ssdgym/EraseVictim-v0."
+    ),
     "env_arg": Option(metavar="KEY=VALUE", help="Argument of the environment, such as candidates=8."),
     "proposer": Option("--policy", "-p", help="Proposer of the environment whose choices are played."),
     "trust": Option("--trust", help="Execute code that comes with agents: modules and pickled objects."),
@@ -89,7 +92,9 @@ OPTIONS: dict[str, Any] = {
         " workload (until GC is steady), reads, until_gc, until_gc_greedy, reads_until_gc_greedy."
     ),
     "seed": Option(min=0, max=LAST_SEED, help="Seed of the workload and of all random choices."),
-    "seeds": Option(parser=parse_seeds, metavar="SEEDS", help="Seeds: 5, or 1,2,9, or 100-109."),
+    "seeds": Option(
+        parser=parse_seeds, metavar="SEEDS", help="One seed (5), several (1,2,9) or a range (100-109)."
+    ),
     "split": Option("--split", "-s", help="Split of the suite: training, validation or test. Default: test."),
     # Figures of papers.
     "figure": Option(help="Only the figure of this number, or one of its panels."),
@@ -121,7 +126,8 @@ OPTIONS: dict[str, Any] = {
     "resume": Option(help="Resume the sweep in this folder; finished trials are not repeated."),
     "workers": Option(min=1, help="Number of processes. Default: 2."),
     "address": Option(help="Run on Ray: local, or the address of a cluster (auto: the running one)."),
-    "out": Option("--out", "-o", help="File or folder for the results; a missing folder is created."),
+    "out": Option("--out", "-o", help="Folder for the results; created if missing."),
+    "out_file": Option("--out", "-o", help="File to write."),
     "to": Option(metavar="FORMAT", help="Format of the new file."),
     "round_times": Option("--round-times", help="Round times down to the clock of the new format."),
     "overwrite": Option("--overwrite", help="Replace an existing file or run."),

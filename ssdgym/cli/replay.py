@@ -58,7 +58,7 @@ def replay(
     return FAILED if reproduce < len(found) else 0
 
 
-def report(results: Path, out: Path | None = None, figures: Path | None = None) -> None:
+def report(results: Path, out_file: Path | None = None, figures: Path | None = None) -> None:
     """Write an HTML report with tables, figures and the configuration.
 
     --out is the HTML file (default: report.html beside the results). Learned policies are highlighted.
@@ -73,7 +73,7 @@ def report(results: Path, out: Path | None = None, figures: Path | None = None) 
 
     file = find_results(results)
     found = read_results(file)
-    path = out or file.with_name("report.html")
+    path = out_file or file.with_name("report.html")
     if path.suffix != ".html":
         raise SsdgymError(f"{path}: the report is an HTML file; give --out a name that ends in .html")
     writable_folder(path.parent)

@@ -30,7 +30,7 @@ def fit(
     columns: str | None = None,
     transform: Texts = None,
     seed: int = 0,
-    out: Path | None = None,
+    out_file: Path | None = None,
 ) -> None:
     """Fit a synthetic trace with memory to a trace, save it as --out (YAML), and print statistics of both.
 
@@ -45,17 +45,17 @@ def fit(
     from ssdgym.files import write_atomically
     from ssdgym.workloads.synthetic.twin import figures_of, fit_twin
 
-    if out is not None and out.exists():
-        raise SsdgymError(f"{out}: exists already; give another name")
+    if out_file is not None and out_file.exists():
+        raise SsdgymError(f"{out_file}: exists already; give another name")
     config = _recorded(source, fields, columns, transform)
     summary = _summary(config, source, 0)
     name = Path(source.removeprefix("trace:")).name.partition(".")[0] or "twin"
     with progress_bar("candidates") as advance:
         twin, made = fit_twin(summary, config.records().volumes, name, seed, advance)
     fields_of_twin = twin.model_dump(mode="json", exclude_unset=True)
-    if out is not None:
+    if out_file is not None:
         written = yaml.safe_dump({"kind": "synthetic", **fields_of_twin}, sort_keys=False, width=110)
-        write_atomically(out, written.encode())
+        write_atomically(out_file, written.encode())
     ours = figures_of(made)
     figures = {name: {"trace": real, "twin": ours[name]} for name, real in figures_of(summary).items()}
     rows = ({"figure": figure, **values} for figure, values in figures.items())

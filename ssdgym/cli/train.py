@@ -62,7 +62,12 @@ def train(
     else:
         chosen, about = training.training_of(chosen)
         about["command"] = command
-        agent = learn(chosen, out, out if go_on else None, overwrite=overwrite, about=about)
+        try:
+            agent = learn(chosen, out, out if go_on else None, overwrite=overwrite, about=about)
+        except KeyboardInterrupt:
+            if (out / "checkpoint.pt").exists():
+                note(f"stopped; go on from the last checkpoint with: ssdgym train --out {out} --resume")
+            raise
     shown = {"agent": str(agent), "folder": str(out), "config": chosen.model_dump(mode="json")}
     show(shown, [agent])
 

@@ -34,7 +34,7 @@ def show_agent(shown_agent: str) -> None:
 
 @zoo.command()
 @command
-def export(shown_agent: str, out: Path, name: str = "agent", overwrite: bool = False) -> None:
+def export(shown_agent: str, out_file: Path, name: str = "agent", overwrite: bool = False) -> None:
     """Write an agent as one C header without dependencies, for other simulators and for firmware.
 
     An agent that scores candidates becomes the functions NAME_scores and NAME_choose, an agent with an
@@ -50,11 +50,11 @@ def export(shown_agent: str, out: Path, name: str = "agent", overwrite: bool = F
         from ssdgym.agents.agent import Agent
         from ssdgym.agents.c_header import c_header
         from ssdgym.agents.card import cost_of
-    if out.exists() and not overwrite:
-        raise SsdgymError(f"{out}: is there already; give another name, or --overwrite to replace it.")
+    if out_file.exists() and not overwrite:
+        raise SsdgymError(f"{out_file}: is there already; give another name, or --overwrite to replace it.")
     loaded = Agent.load(shown_agent)
-    write_atomically(out, c_header(loaded, name).encode())
-    found = {"header": str(out), **vars(cost_of(loaded.card))}
+    write_atomically(out_file, c_header(loaded, name).encode())
+    found = {"header": str(out_file), **vars(cost_of(loaded.card))}
     show(found, [table(facts(found))])
 
 

@@ -116,11 +116,12 @@ _LAPS = 5
 _MOST_WITHOUT_WRITE = 1 << 22
 
 
-def named_workloads(source: Any) -> list[Any]:
-    """Return the workloads that `source` names: one, several, or all workloads of a split of a suite.
+def named_workloads(source: Any, with_test: bool = False) -> list[Any]:
+    """Return the workloads that `source` names: one, several, or all workloads of a split (`training:wa`).
 
     Raises:
-        SsdgymError: there is no such suite, or the split is `test`, which agents must not see.
+        SsdgymError: there is no such suite; or the split is `test`, which agents must not see, without
+            `with_test`.
     """
     several = source if isinstance(source, (list, tuple)) else [source]
     named: list[Any] = []
@@ -129,7 +130,7 @@ def named_workloads(source: Any) -> list[Any]:
         if not colon or split not in ("training", "validation", "test"):
             named.append(one)
             continue
-        if split == "test":
+        if split == "test" and not with_test:
             raise SsdgymError(f"workload {one}: the test split is for results alone; take training:{suite}.")
         named += read_named(suite, "suites")[1]["splits"].get(split, ())
     return named

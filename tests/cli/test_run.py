@@ -103,12 +103,24 @@ def test_wrong_input__shows_no_traceback_in_a_process_of_its_own() -> None:
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, INTERRUPTED), (signal.SIGTERM, 143)])
 def test_interrupt__exits_with_128_and_the_signal(
-    number: signal.Signals, status: int, monkeypatch: pytest.MonkeyPatch
+    number: signal.Signals, status: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     usual = signal.getsignal(number)
     monkeypatch.setattr(import_module("ssdgym.cli.doctor"), "check_all", partial(signal.raise_signal, number))
     assert main(["doctor"]) == status
-    assert signal.getsignal(number) is usual
+    assert signal.getsignal(number) is usual and capsys.readouterr().err == "ssdgym: interrupted\n"
+
+
+def test_interrupt__of_a_training__says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
+    def stop(config: object, out: Path, *_: object, **__: object) -> None:
+        (out / "checkpoint.pt").touch()
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(import_module("ssdgym.agents.training.train"), "train", stop)
+    said = run(["train", "ppo-smoke", "--out", tmp_path], INTERRUPTED).err
+    assert f"ssdgym train --out {tmp_path} --resume" in said
 
 
 def test_run__json_has_the_metrics_and_loses_nothing(run: Run) -> None:

@@ -17,6 +17,7 @@ from ssdgym.config.device import DeviceConfig, DeviceFields, Preconditioning, lo
 from ssdgym.config.fields import LAST_SEED, dotted, overlapping, read_seeds, with_changes
 from ssdgym.config.geometry import MAX_PAGES
 from ssdgym.config.loading import BasedConfig, Source, load_config
+from ssdgym.envs.sources import named_workloads
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.spec import FtlOptions, RunSpec, source_name
 from ssdgym.policy.names import import_rules
@@ -56,6 +57,10 @@ def _each_once(values: Sequence[Any]) -> Sequence[Any]:
     return values
 
 
+def _with_splits(value: Any) -> Any:
+    return named_workloads(value, with_test=True) if isinstance(value, list | tuple) else value
+
+
 def _named(value: Any) -> Any:
     if not isinstance(value, str | dict) or not value:
         raise ValueError(f"must be a name, a path or a mapping of fields to values, not {value!r:.60}")
@@ -79,6 +84,7 @@ def _flat(options: Any) -> Any:
 
 Named = Annotated[Any, AfterValidator(_named)]
 EachOnce = AfterValidator(_each_once)
+Splits = BeforeValidator(_with_splits)
 Seed = Annotated[int, Field(ge=0, le=LAST_SEED, strict=True)]
 FtlMapping = Annotated[dict[str, Scalar], BeforeValidator(_flat)]
 
@@ -121,8 +127,9 @@ class ExperimentConfig(GridConfig):
     """A grid of runs: all combinations of its lists, in the order of `expand`."""
 
     folder: ClassVar[str] = "experiments"
-    workloads: Annotated[tuple[Named, ...], Field(min_length=1), EachOnce] = Field(
-        description="Names in configs/workloads, synthetic:NAME, trace:NAME, paths, or mappings."
+    workloads: Annotated[tuple[Named, ...], Field(min_length=1), Splits, EachOnce] = Field(
+        description="Names in configs/workloads, synthetic:NAME, trace:NAME, splits of suites (training:wa), "
+        "paths, or mappings."
     )
     policies: Annotated[tuple[str, ...], EachOnce] = Field(
         (), description="Victim policies, with parameters in brackets: cost_benefit(exponent=0.5)."

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ssdgym.agents.playing.files import FileSource, source_of
-from ssdgym.config.device import read_preconditioning
+from ssdgym.agents.training.config import check_device
+from ssdgym.config.device import DeviceConfig, read_preconditioning
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.runs.run import environment_of, play_agent, run_policy
@@ -220,7 +221,10 @@ def check_runs(runs: Sequence[RunSpec]) -> None:
                 f"{run.workload_name}: no samples are taken of agents, over days or of a workload that is "
                 "repeated: leave out sample_pages"
             )
-    for run in {(run.policy, run.agent, repr(run.environment)): run for run in runs if run.agent}.values():
+    agents = [run for run in runs if run.agent]
+    for run in {
+        (_device_key(run), run.policy, run.agent, repr(run.environment)): run for run in agents
+    }.values():
         if run.preconditioning in (*REPEATING, "until_gc"):
             raise SsdgymError(
                 f"{run.agent}: an agent plays an environment, which has no preconditioning "
@@ -231,7 +235,7 @@ def check_runs(runs: Sequence[RunSpec]) -> None:
                 f"{run.agent}: an agent plays a number of host pages or a workload to its end: leave out "
                 "day_requests"
             )
-        _check_agent(run)
+        _check_agent(run, devices[_device_key(run)])
     workloads = {}
     for run in {(repr(run.workload), run.host_pages): run for run in runs}.values():
         workload = workloads[repr(run.workload)] = load_workload(run.workload)
@@ -248,12 +252,18 @@ def _device_key(run: RunSpec) -> tuple[Any, ...]:
     return repr(run.device), run.ftl, run.decider, run.days
 
 
-def _check_agent(run: RunSpec) -> None:
-    """Check that the agent and its environment exist.
+def _check_agent(run: RunSpec, device: DeviceConfig) -> None:
+    """Check that the agent exists, and that its environment's decision arises on the device.
 
-    An agent file is checked when a run loads it, because a sweep may not have written it yet.
+    A missing file is no error here, because the trial of a sweep may not have written it yet.
     """
     source = source_of(run.agent or "", trust=run.trust)
-    if not isinstance(source, FileSource):
-        source.digest()
-        environment_of(source, run.environment)
+    if isinstance(source, FileSource) and not source.path.exists():
+        return
+    source.digest()
+    config = environment_of(source, run.environment)
+    try:
+        check_device(config, device)
+    except SsdgymError as error:
+        advice = "" if source.own_environment() else " Another environment is chosen by --environment."
+        raise SsdgymError(f"{run.policy} in {config.id}: {error}{advice}") from None

@@ -177,8 +177,10 @@ class SweepOutcome:
             for outcome in [*self.ranked, *failed]
         ]
         decisions = ["best at decisions"] if self._trains else []
-        headings = ("trial", *names, f"{self.sweep.metric} [95 %]", *decisions, "state")
-        return Table("", "", headings, tuple(lines))
+        metric = self.sweep.metric
+        if any(line[len(names) + 1].note for line in lines):
+            metric += " [95 %]"
+        return Table("", "", ("trial", *names, metric, *decisions, "state"), tuple(lines))
 
     @property
     def _trains(self) -> bool:
@@ -188,7 +190,7 @@ class SweepOutcome:
 def _with_interval(found: Measurement | None) -> Entry:
     if found is None:
         return NOTHING
-    return Entry.of(found["metric"], found["low"], found["high"], "{:.6g}".format)
+    return Entry.of(found["metric"], found["low"], found["high"], shown)
 
 
 def _best_at(found: Measurement | None) -> Entry:

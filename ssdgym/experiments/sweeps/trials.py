@@ -94,8 +94,10 @@ def in_words(parameters: Parameters) -> str:
 
 
 def shown(value: Any) -> str:
-    """Return a value of a parameter with at most six digits."""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    """Return a value as text; a fraction has at most six digits."""
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:,.0f}" if abs(value) >= 1e5 else f"{value:.6g}"
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from ssdgym.agents.training.config import EnvironmentConfig
 from ssdgym.config.fields import read_seeds
 from ssdgym.config.loading import available
 from ssdgym.errors import SsdgymError
+from ssdgym.experiments.leaderboard.suites import load_suite
 from ssdgym.experiments.runs.config import (
     CLOSED_LOOP_DEPTH,
     ExperimentConfig,
@@ -21,6 +22,7 @@ from ssdgym.experiments.runs.config import (
 )
 from ssdgym.experiments.runs.evaluate import check_runs
 from ssdgym.experiments.runs.spec import RunSpec, ftl_label
+from ssdgym.workloads.stream import load_workload
 
 
 def experiment(**changes: Any) -> ExperimentConfig:
@@ -164,6 +166,13 @@ def test_vary__of_a_field_that_a_device_has_not_are_refused(field: str, said: st
         runs(vary={field: [1]})
 
 
+@pytest.mark.parametrize("split", ["training", "test"])
+def test_workloads__may_name_a_split_of_a_suite(split: str) -> None:
+    named = load_suite("subftl").splits[split]
+    found = runs(workloads=["uniform", f"{split}:subftl"], devices=["subftl-tiny"], policies=["greedy"])
+    assert len(found) == 1 + len(named) and found[1].workload == load_workload(named[0])
+
+
 def test_queue_depth__is_the_experiment_s_where_it_says_one() -> None:
     (run,) = runs(queue_depth=4)
     assert dict(run.ftl) == {"queue_depth": 4}
@@ -177,6 +186,11 @@ def test_queue_depth__is_the_experiment_s_where_it_says_one() -> None:
         ({"host_pages": None}, "workload uniform never ends: set host_pages, or its requests"),
         ({"vary": {"ftl.gc.free_block": [1]}}, "device tiny: field ftl.gc.free_block is unknown"),
         ({"preconditioning": "fill", "vary": {"ftl.gc.free_blocks": [32]}}, "GC"),
+        (
+            {"devices": ["subftl-tiny"], "agents": ["random_action"]},
+            "random_action in ssdgym/EraseVictim-v0: .* never waits for .*by --environment",
+        ),
+        ({"devices": ["subftl-tiny"], "agents": ["victim-v1-seed1"]}, "EraseVictim-v0: .* mapping page.$"),
     ],
 )
 def test_check_runs__refuses_before_anything_runs(changes: dict[str, Any], said: str) -> None:

@@ -193,3 +193,8 @@ def test_check__shipped_sweeps_of_agents__whose_trainings_may_be_of_a_suite(name
     sweep = load_sweep(name, "smoke")
     check_sweep(sweep)
     assert all(plan_trial(sweep, point).training for point in sweep.points())
+
+
+def test_subftl__tries_every_combination_once() -> None:
+    sweep = load_sweep("subftl", "smoke")
+    assert len({repr(point) for point in sweep.points()}) == sweep.number_of_trials == 4

@@ -61,7 +61,7 @@ def whole_number(text: str, name: str) -> int:
         ValueError: the text is not such a number. The message is the end of a sentence.
     """
     if not re.fullmatch("-?[0-9]+", text):
-        raise ValueError(f"has {shown(text)} as its {name}, which is not a whole number")
+        raise ValueError(f"has {shown(text)} as its {name}, which is not a whole decimal number")
     # Only the first digits are converted, as Python refuses to convert thousands.
     digits = text.lstrip("-").lstrip("0") or "0"
     number = int(digits[:20]) * (-1 if text.startswith("-") else 1)

@@ -53,7 +53,7 @@ def test_actions(tmp_path: Path, header: str, time: str, line: str, row: tuple[i
         ("/f read", "has 'read' as its action, which does not fit the rest of the line"),
         ("/f add 0 512", "has 'add' as its action, which does not fit the rest of the line"),
         ("/f erase 0 512", "has 'erase' as its action, which does not fit the rest of the line"),
-        ("/f read x 512", "has 'x' as its offset, which is not a whole number"),
+        ("/f read x 512", "has 'x' as its offset, which is not a whole decimal number"),
         ("/f read 0 0", "has 0 as its size, which is not positive"),
         ("/f read -1 512", "has -1 as its offset, which is negative"),
         ("/f wait -1 0", "waits for -1 us, which is negative"),
