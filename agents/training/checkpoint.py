@@ -92,9 +92,6 @@ def _load(path: Path) -> Any:
             raise zipfile.BadZipFile(damaged)
         return torch.load(path, weights_only=True, map_location="cpu")
     except FileNotFoundError as error:
-        raise SsdgymError(
-            f"{path}: there is no checkpoint to resume from; give the folder of a run that "
-            "wrote one, or start a new run."
-        ) from error
+        raise SsdgymError(f"{path}: there is no checkpoint; correct the path, or start a new run.") from error
     except (pickle.UnpicklingError, *DAMAGED_ZIP) as error:
         raise SsdgymError(f"{path}: not a checkpoint, or a damaged one; start a new run.") from error

@@ -63,8 +63,7 @@ OPTIONS: dict[str, Any] = {
         " random_action.",
     ),
     "environment": Option(
-        help="Environment of agents that record none: module:callable, random_action, stump. Default: "
-        "ssdgym/EraseVictim-v0."
+        help="For agents that record none, as module:callable. Default: ssdgym/EraseVictim-v0."
     ),
     "env_arg": Option(metavar="KEY=VALUE", help="Argument of the environment, such as candidates=8."),
     "proposer": Option("--policy", "-p", help="Proposer of the environment whose choices are played."),
@@ -93,7 +92,7 @@ OPTIONS: dict[str, Any] = {
     ),
     "seed": Option(min=0, max=LAST_SEED, help="Seed of the workload and of all random choices."),
     "seeds": Option(
-        parser=parse_seeds, metavar="SEEDS", help="One seed (5), several (1,2,9) or a range (100-109)."
+        parser=parse_seeds, metavar="SEEDS", help="A seed (5), a list (1,2,9) or a range (100-109)."
     ),
     "split": Option("--split", "-s", help="Split of the suite: training, validation or test. Default: test."),
     # Figures of papers.

@@ -221,10 +221,8 @@ def check_runs(runs: Sequence[RunSpec]) -> None:
                 f"{run.workload_name}: no samples are taken of agents, over days or of a workload that is "
                 "repeated: leave out sample_pages"
             )
-    agents = [run for run in runs if run.agent]
-    for run in {
-        (_device_key(run), run.policy, run.agent, repr(run.environment)): run for run in agents
-    }.values():
+    agents = {repr((run.device, run.ftl, run.agent, run.environment)): run for run in runs if run.agent}
+    for run in agents.values():
         if run.preconditioning in (*REPEATING, "until_gc"):
             raise SsdgymError(
                 f"{run.agent}: an agent plays an environment, which has no preconditioning "

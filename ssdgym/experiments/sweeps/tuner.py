@@ -15,15 +15,7 @@ from ssdgym.experiments.runs.evaluate import Progress
 from ssdgym.experiments.runs.ray_runner import cluster
 from ssdgym.experiments.sweeps.config import OptunaConfig, SpaceConfig, SweepConfig
 from ssdgym.experiments.sweeps.outcome import SweepOutcome, last_line, outcome_of
-from ssdgym.experiments.sweeps.trials import (
-    ALL,
-    Measurement,
-    check_sweep,
-    in_words,
-    plan_trial,
-    run_trial,
-    shown,
-)
+from ssdgym.experiments.sweeps.trials import ALL, Measurement, check_sweep, in_words, plan_trial, run_trial
 from ssdgym.files import writable_folder, write_atomically
 from ssdgym.own_code import import_modules, named_modules
 
@@ -236,7 +228,7 @@ class _Lines(tune.Callback):
         """Report that a trial has finished or was stopped early."""
         percent, metric = trial.last_result.get("percent", 0), trial.last_result.get("metric", float("nan"))
         how = "finished" if percent >= ALL else f"stopped early at {percent} %"
-        self._ended(trials, trial, f"{how}, at {shown(metric)}")
+        self._ended(trials, trial, f"{how}, {in_words({'metric': metric})}")
 
     def on_trial_error(self, iteration: int, trials: list[Any], trial: Any, **_: Any) -> None:
         """Report why a trial has failed."""
