@@ -87,14 +87,15 @@ class AgentTrialConfig(Config):
 class PolicyTrialConfig(Config):
     """Every trial measures a heuristic.
 
-    The space may name `policy`, `policy.PARAMETER` (of any rule in it), `device` and `ftl.OPTION`.
+    The space may name `policy`, `policy.PARAMETER` (of any rule in it), `device` and `ftl.OPTION`. Device, FTL
+    options and preconditioning that are not given are those of the evaluation's suite, if it names one.
     """
 
     kind: Literal["policy"]
     policy: str = Field(description="policy with placement and parameters")
-    device: str = "demo"
+    device: str | None = Field(None, description="device; null: the suite's, or demo")
     ftl: dict[str, Any] = Field(default_factory=dict, description="FTL options, dotted names allowed")
-    preconditioning: Preconditioning = "workload"
+    preconditioning: Preconditioning | None = Field(None, description="null: the suite's, or workload")
 
 
 class RuleTrialConfig(Config):

@@ -119,7 +119,9 @@ def _agent_trial(sweep: SweepConfig, common: AgentTrialConfig, parameters: Param
     training = load_config(TrainConfig, fields, "training")
     kwargs = training.environment.kwargs
     device, ftl = argument(training, kwargs, "device"), kwargs.get("ftl") or {}
-    if not isinstance(device, str) and sweep.evaluation.suite is None:
+    if sweep.evaluation.suite is not None:
+        device, ftl = None, {}
+    elif not isinstance(device, str):
         raise SsdgymError("the training's device is not the name of one; set evaluation.suite.")
     label, objective = in_words(parameters), kwargs.get("objective")
     objective = "" if objective is None else str(objective)
@@ -129,7 +131,7 @@ def _agent_trial(sweep: SweepConfig, common: AgentTrialConfig, parameters: Param
 
 def _rule_trial(sweep: SweepConfig, common: RuleTrialConfig, parameters: Parameters) -> Trial:
     text = f"{common.rule}({', '.join(f'{name}={value}' for name, value in parameters.items())})"
-    return Trial(parameters, text, _runs(sweep, "", {}, policy=text, agent=text))
+    return Trial(parameters, text, _runs(sweep, None, {}, policy=text, agent=text))
 
 
 def _policy_trial(sweep: SweepConfig, common: PolicyTrialConfig, parameters: Parameters) -> Trial:
@@ -151,9 +153,8 @@ def _policy_trial(sweep: SweepConfig, common: PolicyTrialConfig, parameters: Par
                 "ftl.OPTION."
             )
     policy = get_policy(top["policy"]).with_parameters(of_policy)
-    runs = _runs(
-        sweep, top["device"], ftl, policy=policy.label, agent=None, preconditioning=common.preconditioning
-    )
+    fields = {} if common.preconditioning is None else {"preconditioning": common.preconditioning}
+    runs = _runs(sweep, top["device"], ftl, policy=policy.label, agent=None, **fields)
     return Trial(parameters, policy.label, runs)
 
 
@@ -169,14 +170,14 @@ def _runs(
     evaluation = sweep.evaluation
     if evaluation.suite is not None:
         suite = load_suite(evaluation.suite)
-        device, ftl = suite.devices[0], suite.ftls[0]
+        device, ftl = device or suite.devices[0], {**suite.ftls[0], **ftl}
         fields = {"preconditioning": suite.preconditioning, "environment": suite.environment, **fields}
     labels = numbered([source_name(workload) for workload in evaluation.workloads])
     if not isinstance(ftl, Mapping):
         raise SsdgymError(f"ftl must be a mapping of fields to values, not {ftl!r:.60}.")
     return tuple(
         RunSpec(
-            device=device,
+            device=device or "demo",
             workload=workload,
             policy=policy,
             seed=seed,

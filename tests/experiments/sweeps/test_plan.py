@@ -173,6 +173,18 @@ def test_rule__plays_the_environment_and_a_split_of_a_suite() -> None:
     )
 
 
+def test_policy__in_a_suite__has_its_device_and_preconditioning__and_the_options_that_vary() -> None:
+    space = {"ftl.gc.free_blocks": {"grid": [3]}}
+    own = {"suite": "speedupgc", "split": "training", "seeds": 1}
+    (trial,) = plan({"trial": {"kind": "policy", "policy": "greedy"}, "space": space, "evaluation": own})
+    run, suite = trial.runs[0], load_suite("speedupgc")
+    assert (run.device, run.preconditioning) == (suite.devices[0], suite.preconditioning)
+    assert dict(run.ftl) == {**suite.ftls[0], "gc.free_blocks": 3}
+    fields = {"kind": "policy", "policy": "greedy", "device": "tiny", "preconditioning": "fill"}
+    (other,) = plan({"trial": fields, "space": space, "evaluation": own})
+    assert (other.runs[0].device, other.runs[0].preconditioning) == ("tiny", "fill")
+
+
 @pytest.mark.parametrize(
     ("sweep", "said"),
     [
@@ -188,13 +200,14 @@ def test_rule__without_a_suite__is_refused(sweep: dict[str, Any], said: str) -> 
         plan(sweep)
 
 
-@pytest.mark.parametrize("name", ["ppo-erase-victim", "ppo-optuna", "subftl"])
+@pytest.mark.parametrize("name", ["ppo-erase-victim", "ppo-optuna", "subftl", "speedupgc", "pen", "ippbe"])
 def test_check__shipped_sweeps_of_agents__whose_trainings_may_be_of_a_suite(name: str) -> None:
     sweep = load_sweep(name, "smoke")
     check_sweep(sweep)
     assert all(plan_trial(sweep, point).training for point in sweep.points())
 
 
-def test_subftl__tries_every_combination_once() -> None:
-    sweep = load_sweep("subftl", "smoke")
+@pytest.mark.parametrize("name", ["block_size", "ippbe", "pen", "speedupgc", "subftl"])
+def test_sweep_of_a_paper__tries_every_combination_once(name: str) -> None:
+    sweep = load_sweep(name, "smoke")
     assert len({repr(point) for point in sweep.points()}) == sweep.number_of_trials == 4
