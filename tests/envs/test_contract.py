@@ -60,6 +60,14 @@ def test_sync_vector_of_gymnasium__holds_the_largest_seed() -> None:
     assert info["episode_seed"].tolist() == [3, 2**64 - 1]
 
 
+@each_environment
+def test_horizon__before_any_decision__what_is_masked_is_zero(name: str) -> None:
+    env = ENVIRONMENTS[name](**options(name, preconditioning="none", horizon=4, warmup=0))
+    observation, _ = env.reset(seed=1)
+    assert env.observation_space.contains(observation)
+    assert not observation["candidates"][observation["action_mask"] == 0].any()
+
+
 #: Horizons that are longer than elsewhere, so that all that collects has its turn.
 HORIZONS = {"SubpageRegion": 1500, "MergePlan": 2500}
 #: What is true at the end of an episode besides: of the metrics, the return and the number of decisions.
@@ -87,6 +95,7 @@ def test_episode__to_the_horizon__inside_its_space_and_nothing_lost(name: str, k
         mask = observation["action_mask"]
         assert env.observation_space.contains(observation) and mask.any()
         assert np.array_equal(env.action_masks(), mask == 1)
+        assert not observation["candidates"][mask == 0].any()
         assert not observation["candidates"][mask == 0].any()
         observation, reward, terminated, over, info = env.step(any_valid(mask, rng))
         assert isinstance(reward, float) and np.isfinite(reward) and not terminated

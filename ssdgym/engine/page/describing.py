@@ -193,8 +193,9 @@ def _observe_idle(dev, spec, view, plane):
     # At the horizon, describe the die of the last decision.
     decided = control.decision_kind == IDLE and control.decision_subject < dev.params[0].dies
     look_at_die(dev, np.int64(control.decision_subject) if decided else np.int64(0), die)
-    for number in range(_ANSWERS):
-        view.mask[number] = die.collects or number == 0
+    count = np.int64(_ANSWERS) if die.collects else np.int64(1)
+    for number in range(count):
+        view.mask[number] = 1
         seen = spec.answers[number]
         steps = np.int64(IDLE_STEPS[number])
         seen.number = number
@@ -202,16 +203,14 @@ def _observe_idle(dev, spec, view, plane):
         seen.moves = min(seen.commands, die.moves)
         seen.erases = seen.commands > die.moves
         seen.nominal_ns = seen.moves * move_ns(dev) + seen.erases * dev.params[0].erase_ns
-    observation.note_decision(
-        dev, IDLE, die.plane, _ANSWERS if die.collects else 1, view.taken, spec.decision[0]
-    )
+    observation.note_decision(dev, IDLE, die.plane, count, view.taken, spec.decision[0])
     if dev.decider.rules[IDLE].choose != 0 and die.collects:
         commands = np.int64(idle_by_rule(dev, die.number, np.int64(-1)))
         observation.mark_pick(view, 0, _answer_of(commands), spec.answer_columns[0])
     first = spec.candidate_features.shape[0] + spec.stream_features.shape[0]
     place = spec.context_features.shape[0] + spec.page_features.shape[0]
     rows, about, handle = spec.answer_features, spec.die_features, dev.decider.victim_view
-    _describe_idle(dev, spec, handle, rows, first, spec.answers, _ANSWERS, about, place, die, view)
+    _describe_idle(dev, spec, handle, rows, first, spec.answers, count, about, place, die, view)
 
 
 #: Returns the address of the observer of IDLE decisions, which the first call compiles.
