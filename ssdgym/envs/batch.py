@@ -1,4 +1,4 @@
-"""Devices of an environment, stepped together in compiled code; only this module steps the engine."""
+"""Batches: devices of an environment that compiled code steps together, in one thread or several."""
 
 from __future__ import annotations
 
@@ -32,20 +32,21 @@ from ssdgym.simulator.metrics import BY_PAGE, metrics_of
 
 
 def threads_for(devices: int) -> int:
-    """Return the number of threads: at most one for each core, and at most one for each 8 devices."""
+    """Return the number of threads for a step: one for each core, but at most one for each 8 devices."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(min(cores, devices // 8), 1)
 
 
 class Sharing:
-    """Decide whether threads share each step, by the speed of recent steps with and without sharing.
+    """Decide whether several threads share a step (`shares`) or one thread runs it, by measured times.
 
-    The slower way is tried from time to time; a trial that is not faster doubles the next pause.
+    From time to time a trial measures the alternative. If it is faster, it is kept. If not, the pause before
+    the next trial doubles.
     """
 
     #: Number of steps in a trial; first pause and longest pause between two trials, in steps.
     TRIAL, SOON, LATE = 16, 256, 8192
-    #: A trial begins at once when shared steps take this many times as long as unshared ones did.
+    #: A trial begins without pause if shared steps take this many times as long as steps in one thread.
     _WORSE = 1.5
 
     def __init__(self) -> None:
@@ -81,10 +82,11 @@ class Sharing:
 
 
 class ThreadPool:
-    """Threads that help to step devices; each thread sleeps after a while without a step.
+    """Threads that help to step devices. Each thread runs a function of `helpers`, then sleeps until `wake`.
 
-    A step does not wait for a sleeping thread: the other threads step its devices. `errors` contains the
-    exceptions that the threads have raised.
+    A helper returns after a while without a step. A step does not wait for a sleeping thread, because any
+    thread can step any device. If a helper raises, its exception is added to `errors`, and
+    `give_up(number of the thread)` is called.
     """
 
     def __init__(self, helpers: Sequence[Callable[[], None]], give_up: Callable[[int], None]) -> None:
@@ -109,7 +111,7 @@ class ThreadPool:
         while not self._over:
             try:
                 work()
-            except Exception as error:  # noqa: BLE001 - the step raises every exception of a user's code
+            except Exception as error:  # noqa: BLE001 - raised again by the step in the calling thread
                 self.errors.append(error)
                 give_up(number)
             self._sleep()
@@ -122,7 +124,7 @@ class ThreadPool:
             gate.acquire()
 
 
-#: Requests in the input buffer of a device.
+#: Largest number of requests in the input of a device.
 CHUNK = 2048
 _STEP, _REWARDED_STEP = ADVANCE | DESCRIBE | INFO, ADVANCE | DESCRIBE | INFO | REWARD
 
@@ -136,7 +138,8 @@ class Batch:
     Attributes:
         state: state of the devices in the engine.
         numbers: numbers of the devices in the environment, int64.
-        first_invalid: function that returns the first of the given devices whose action is not valid.
+        first_invalid: function of device numbers, int64 (m,): the first whose action may not be chosen, or
+            -1. It may be called with devices of other batches.
     """
 
     def __init__(
@@ -156,7 +159,7 @@ class Batch:
         self._broken: set[int] = set()
 
     def connect(self, views: ObservationBuffers, shared: Shared, tally: Tally, threads: int) -> None:
-        """Give compiled code the addresses of the arrays, which differ in every process."""
+        """Store the addresses of the arrays, which differ in every process, for compiled code."""
         # All devices of a batch have the same rules.
         questions = [self.decision.ask(views.mask.shape[1], self.devices[0]) for _ in range(threads)]
         self._views, self._shared = views, shared
@@ -170,12 +173,12 @@ class Batch:
             weakref.finalize(self, self._pool.dismiss)
 
     def dismiss(self) -> None:
-        """End the threads; later steps run in the calling thread."""
+        """End the helping threads; the calling thread runs later steps alone."""
         if self._pool is not None:
             self._pool.dismiss()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Drop pointers into this process; `connect` restores them."""
+        """Return the attributes without those that `connect` sets, which are valid in this process only."""
         local = {"_views", "_shared", "_stepper", "first_invalid", "_rows", "_measured", "_placed"}
         local |= {"_pool", "_sharing"}
         return {name: value for name, value in vars(self).items() if name not in local}
@@ -183,9 +186,10 @@ class Batch:
     # -- some devices, by their numbers in the environment
 
     def step(self, which: np.ndarray, rewarded: bool) -> int:
-        """Carry out the actions of devices `which`, int64 (m,), and run to the next decisions.
+        """Carry out the actions of devices `which`, int64 (m,), and run each to its next decision.
 
-        Return how many devices then wait for no decision. If `rewarded`, devices that wait get rewards.
+        Return how many devices have stopped for another reason. If `rewarded`, compute the rewards of the
+        devices that wait for a decision.
         """
         if self._broken and not self._broken.isdisjoint(which.tolist()):
             raise SsdgymError("a rule has failed in the middle of a step; reset the environment.")
@@ -195,10 +199,10 @@ class Batch:
         return others
 
     def _run(self, which: np.ndarray, tasks: int) -> int:
-        """Carry out tasks for devices; see `Stepper`."""
+        """Carry out tasks for devices; return the number of devices that do not wait for a decision."""
         try:
             others = self._stepper.run(which, tasks) if self._pool is None else self._share_out(which, tasks)
-        except Exception as error:  # whatever a rule of a user raises
+        except Exception as error:  # a rule or feature of a user may raise any exception
             self._give_up(which, tasks)
             raise self.decision.selection.explain(error) or rule_error(error, self._rules()) from error
         if others >= OUT_OF_BOUNDS:
@@ -206,7 +210,7 @@ class Batch:
         return int(others)
 
     def _share_out(self, which: np.ndarray, tasks: int) -> int:
-        """Run tasks with all threads, or with the calling thread alone if that is faster."""
+        """Carry out tasks as `_run` does, with all threads, or in the calling thread if that is faster."""
         stepper, pool, sharing = self._stepper, self._pool, self._sharing
         assert pool is not None, "steps are shared out"
         before = sharing.shares
@@ -225,13 +229,13 @@ class Batch:
         return int(others)
 
     def _wait(self, count: int) -> int:
-        """Wait for the other threads; return the same number as `_run`."""
+        """Wait until other threads have stepped the `count` devices of a step; return as `_run` does."""
         while (others := self._stepper.wait(count)) == NOT_DONE:
             time.sleep(0)
         return int(others)
 
     def _give_up(self, which: np.ndarray, tasks: int) -> None:
-        """Stop all threads after a user's code has failed; devices in the middle of a step are broken."""
+        """Stop the step after a user's code has failed, and mark its devices as broken if they advanced."""
         self._stepper.give_up(0)
         if self._pool is not None:
             self._wait(len(which))
@@ -240,7 +244,7 @@ class Batch:
             self._broken.update(which.tolist())
 
     def _check(self, which: np.ndarray) -> None:
-        """Raise for a feature outside its bounds, and mark the devices of the step as broken."""
+        """Raise SsdgymError for a feature outside its bounds, and mark the devices of the step as broken."""
         self._broken.update(which.tolist())
         outside = self._stepper.outside
         found = outside[outside["column"] != 0][:1].copy()
@@ -248,7 +252,7 @@ class Batch:
         self.decision.selection.check(found)
 
     def _begin_periods(self, due: np.ndarray, rewarded: bool) -> int:
-        """Run the placement's `period` function on devices, then continue the step and return its number."""
+        """Call the placement's `period` function for devices, then continue their step as `_run` does."""
         try:
             for k in np.searchsorted(self.numbers, due):
                 begin_period(self.state, int(k), rules_on(self.devices[k])[0])
@@ -258,22 +262,22 @@ class Batch:
         return self._run(due, _REWARDED_STEP if rewarded else _STEP)
 
     def observe(self, which: np.ndarray) -> None:
-        """Write the observations of devices again; the states of the devices do not change."""
+        """Compute the observations of devices again; the states of the devices do not change."""
         self._run(which, DESCRIBE)
 
     def tell(self, which: np.ndarray, rewarded: bool) -> None:
-        """Write the infos, and the rewards if `rewarded`, of devices that do not wait for a decision."""
+        """Compute `shown`, and rewards if `rewarded`, for devices that do not wait for a decision."""
         self._run(which, INFO | REWARD if rewarded else INFO)
 
     def _rules(self) -> list[Rule]:
-        """Return the rules that the engine runs: proposers, the policy, and the devices' other rules."""
+        """Return the rules that the engine runs: of proposers, of the victim policy, and of the devices."""
         inside = [] if self.decision.policy is None else [self.decision.policy.victim]
         proposers = [policy.main for policy in self.decision.proposers]
         beside = [rule for role in ROLES for rule in rules_on(self.devices[0], role)]
         return [*proposers, *inside, *beside]
 
     def stopped(self, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return which devices need requests, and which have reached their horizon or end of life.
+        """Return the numbers of devices that need requests, and of those at their horizon or end of life.
 
         Raises:
             SsdgymError: a device has failed.
@@ -288,7 +292,7 @@ class Batch:
     # -- one device, by its number in the batch
 
     def row_of(self, saved: State) -> np.ndarray:
-        """Return the saved state of a device (a batch of one) in the form of a row, which `place` takes."""
+        """Convert the state of one device to a row, the form in which `place` takes a saved state."""
         return self._rows.row_of(saved)
 
     def place(self, k: int, row: np.ndarray, seed: int) -> None:
@@ -302,12 +306,12 @@ class Batch:
         self._views.taken[i] = (control["clock"], control["now"])
         self._shared.counts[i], self._shared.actions[i] = 0, -1
         start_input(self.state, k)
-        if self._placed[k] is not row:  # parameters other than the seed have changed
+        if self._placed[k] is not row:  # then parameters other than the seed may have changed
             self._stepper.bind(k)
             self._placed[k] = row
 
     def measure(self, k: int) -> Callable[[], dict[str, Any]]:
-        """Save what the metrics of device `k` need; return a function that computes them later."""
+        """Save the data for the metrics of device `k`; return a function that computes the metrics later."""
         rows, row = self._measured, self._measured.save(k)
         lost, device = self._stepper.count_lost(k), self.devices[k]
         return lambda: metrics_of(rows.state_of(row), 0, device, lost)
@@ -321,16 +325,13 @@ class Batch:
         start_input(self.state, k)
 
     def set_horizon(self, k: int, host_pages: int) -> None:
-        """Stop device `k` after `host_pages` more host pages."""
+        """Let device `k` stop when it has completed `host_pages` more host pages."""
         control = self.state.control[k, 0]
         control["horizon"] = control["admitted_pages"] + host_pages
 
 
 def kind_of(device: DeviceConfig) -> tuple[str, ...]:
-    """Return the FTL family of a device and the names of its compiled rules.
-
-    Devices for which these are equal share a batch.
-    """
+    """Return the FTL family of a device and the names of its compiled rules, which are equal in a batch."""
     by_rule, beside = rules_for(device, None)[PLACE]["choose"] != 0, beside_on(device)
     placement = getattr(device.ftl, "placement", "") if by_rule else ""
     others = (beside[kind].label if kind in beside else "" for kind in BESIDE if kind != "placement")

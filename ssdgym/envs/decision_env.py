@@ -1,6 +1,6 @@
-"""The base class of all environments: one device, and any kind of decision.
+"""The base class of all environments, in which an agent takes decisions of one device.
 
-A new environment is a subclass of `DecisionEnv` with documentation and `Options`.
+To add an environment, derive a class from `DecisionEnv`, and set its docstring and its `options_type`.
 """
 
 from __future__ import annotations
@@ -26,87 +26,94 @@ _PAGES, _WRITTEN, _RELOCATED = SHOWN
 
 
 class EpisodeSeed(int):
-    """A seed up to 2**64 - 1; Gymnasium's vector environments would store a plain `int` as int64."""
+    """A seed below 2**64. Gymnasium's vector environments convert a plain `int` to int64, but not this."""
 
 
 class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
-    """One device that leaves one kind of its decisions to an agent.
+    """The base class of environments: an agent takes decisions of one device.
 
     ## Description
     A device serves a workload. Whenever a decision is due, the device stops until the agent has chosen one of
-    several candidates, which the observation describes. The page of each environment names its decision and
-    its candidates; this page holds for all environments.
+    several candidates, which the observation describes. This page describes what all environments share. The
+    page of each environment describes its decisions and their candidates.
 
     ## Action Space
-    `Discrete(K)`: which candidate to choose. Only candidates with `action_mask` 1 may be chosen. The argument
-    `invalid` says what any other action does: `"error"` raises `ssdgym.errors.SsdgymError` and changes
-    nothing; `"replace"` takes the next candidate that may be chosen; `"penalty"` does the same and subtracts
-    1 from the reward. `action_masks()` returns the mask as bool.
+    `Discrete(K)`: the number of the chosen candidate. It must have the `action_mask` 1, and is invalid
+    otherwise. The argument `invalid` says what an invalid action does. `"error"` raises
+    `ssdgym.errors.SsdgymError` and changes nothing. `"replace"` chooses the valid candidate with the next
+    higher number, or with the lowest number if none is higher. `"penalty"` does the same as `"replace"` and
+    subtracts 1 from the reward. `action_masks()` returns the mask as bool (K,).
 
     ## Observation Space
-    `Dict`; all values are finite:
+    `Dict` of three arrays with finite values:
 
     | key | shape, type | meaning |
     |---|---|---|
-    | `candidates` | (K, F) float32 | F features of each of the K candidates; 0 if masked |
+    | `candidates` | (K, F) float32 | F features of each of the K candidates; 0 if its mask is 0 |
     | `context` | (G,) float32 | G features of the device and of the decision |
-    | `action_mask` | (K,) int8 | 1 where the candidate may be chosen; never all 0 |
+    | `action_mask` | (K,) int8 | 1 if the candidate may be chosen, else 0; at least one value is 1 |
 
-    `metadata["features"]` names the features, and `metadata["proposers"]` the policies whose picks are in
-    `info["proposed"]`. The argument `features` chooses the features: `"default"` stands for those that vary
-    on the devices of the environment, `"all"` for all registered features that apply, and a list names them
-    (`["default", "gain"]`). You can add features as compiled functions (`ssdgym.envs.features`).
-    `info["host_pages"]` is the number of host pages written since the last decision. With it you can discount
-    per host page and not per decision: between most decisions the host writes nothing.
+    `metadata["features"]` names the features. The argument `features` selects them: `"default"` stands for a
+    selection that depends on the environment and its devices, `"all"` for all features of its decisions that
+    are registered, and a list names features (`["default", "gain"]`). You can add features as compiled
+    functions (`ssdgym.envs.features`). *Proposers* are policies that pick a candidate at each decision,
+    without effect on the device. `metadata["proposers"]` names them, and `info["proposed"]` contains the
+    numbers of the picked candidates. `info["host_pages"]` is the number of host pages written since the last
+    decision. With it you can discount per host page, since the host may write none between two decisions.
 
     ## Rewards
-    The cost of a decision is the weighted sum of the terms of `objective` (`ssdgym.envs.rewards.TERMS`; you
-    can add a term with the decorator `ssdgym.envs.rewards.reward_term`). `info["terms"]` contains minus each
-    term, for learning with several objectives; a term of weight 0 appears there without effect on the reward.
-    The argument `reward` says how the cost becomes a reward:
+    A *term* is a cost that the device counts, such as relocated pages (`ssdgym.envs.rewards.TERMS`). The
+    argument `objective` maps terms to weights. The cost of a decision is the weighted sum of the increases of
+    the terms until the next decision. `info["terms"]` contains minus the increase of each term, unweighted,
+    for learning with several objectives. To record a term without rewarding it, give it the weight 0. You can
+    add a term with the decorator `ssdgym.envs.rewards.reward_term`. The argument `reward` says how the cost
+    becomes a reward:
 
     | `reward` | reward |
     |---|---|
     | `"plain"` | minus the cost |
-    | `{"baseline": policy}` | `(price * pages reclaimed - cost) / unit`, about 0 on average for the policy |
-    | `{"baseline": policy, "episode": 100}` | the same, scaled so that an episode costs the policy 100 |
-    | `{"price": p, "unit": u}` | the same formula with given numbers; defaults are 0 and 1 |
+    | `{"baseline": policy}` | `(price * pages reclaimed - cost) / unit`; on average 0 for `policy` |
+    | `{"baseline": policy, "episode": 100}` | this formula; an episode costs `policy` 100 units |
+    | `{"price": p, "unit": u}` | this formula with price p (default 0) and unit u (default 1) |
 
-    Pages reclaimed are pages erased minus pages relocated. To measure price and unit, the baseline policy
-    first overwrites the device once: the price is its mean cost of a reclaimed page, and the unit its mean
-    cost of a round of GC. So the policy's own rewards are 0 on average and about 1 in magnitude. An episode
-    reclaims about as many pages as the host writes, so the better policy has the higher return.
+    Pages reclaimed are pages erased minus pages relocated. Price and unit are measured before the first
+    episode, while the baseline policy serves as many host pages as the device has logical pages. The price is
+    the mean cost of a page that the policy reclaims, and the unit its mean cost of a round of GC. The rewards
+    of the policy are therefore 0 on average and about 1 in magnitude. If the device erases sub-blocks or is
+    of the block or sub-page family, pages reclaimed are host pages written, and price and unit are both the
+    mean cost per host page. Every policy reclaims about as many pages per episode as the host writes, so a
+    policy with a lower cost has a higher return.
 
     ## Starting State
     The device is preconditioned: every page is written, then the workload overwrites pages until garbage
-    collection is steady. This is done once, and its result is kept on disk. `preconditioning="uniform"`
-    overwrites uniformly, `"fill"` writes every page once, `"fill(share=0.95)"` or
-    `{"kind": "fill", "share": 0.95}` writes the first 95 % of the pages, and `"none"` writes nothing; all
-    kinds are in docs/preconditioning.md. `reset(seed=s)` begins the episode of seed `s`;
-    `info["episode_seed"]` is the seed that repeats the current episode.
+    collection is steady. The preconditioned state is computed once and kept on disk.
+    `preconditioning="uniform"` overwrites pages drawn uniformly, `"fill"` writes every page once,
+    `"fill(share=0.95)"` or `{"kind": "fill", "share": 0.95}` writes the first 95 % of the pages, and `"none"`
+    writes nothing. docs/preconditioning.md lists all kinds. `reset(seed=s)` begins the episode whose random
+    draws have the seed `s`. `info["episode_seed"]` is the seed that repeats the current episode.
 
     ## Episode End
     An episode is truncated when the host has written exactly `horizon` pages. Its last observation is made
-    as if a decision were due (if no candidate can be chosen, candidate 0 is marked valid), and
-    `info["metrics"]` then contains all metrics. With `at_end="truncate"` an episode also ends when the last
-    request of its workload has completed. An episode is terminated only if the device models wear-out and
-    reaches the end of its life; `info["end_of_life"]` is then true.
+    as if a decision were due; if no candidate can be chosen, candidate 0 has the mask 1. The last
+    `info["metrics"]` contains all metrics. With `at_end="truncate"` an episode is also truncated when the
+    last request of its workload has completed. An episode is terminated only if the device models wear-out
+    and reaches the end of its life; `info["end_of_life"]` is then true.
 
     ## Arguments
-    The page of each environment lists further arguments and defaults that differ. `training:wa` and
-    `validation:wa` name all workloads of a split of the suite `wa`.
+    The page of each environment lists its further arguments, and the defaults that differ from this table. As
+    `workload`, `training:wa` and `validation:wa` stand for all workloads of a split of the suite `wa`.
 
     | name | type | default | meaning |
     |---|---|---|---|
-    | `device` | name, path, mapping or model | `"demo"` | environments take the devices of a list in turn |
-    | `size` | str | `None` | in tasks of papers: the device `small` (the default) or `paper` |
+    | `device` | name, path, mapping or model | `"demo"` | a vector environment uses a list in turn |
+    | `size` | str | `None` | in tasks of papers: the device `small` (also if `None`) or `paper` |
     | `ftl` | mapping or model | `None` | FTL fields to change; `{"timing": "none"}` simulates no time |
     | `workload` | name, path, mapping, model, array, function | `"zipf99"` | an episode draws one of a list |
-    | `size_to_trace` | bool | `False` | shrink the device to the pages that its traces touch |
+    | `size_to_trace` | bool | `False` | shrink the device to the pages that its largest trace touches |
     | `at_end` | str | `"wrap"` | when a workload ends: `wrap` repeats it, `truncate` ends the episode |
     | `objective` | mapping | `None` | weight of each reward term; `None`: the environment's default |
-    | `horizon` | int | `8192` | host pages per episode |
-    | `warmup` | int | `0` | host pages at the start of an episode, without rewards and metrics |
+    | `horizon` | int | `8192` | host pages per episode, without `warmup` |
+    | `warmup` | int | `0` | host pages before the `horizon`, without rewards and metrics |
     | `preconditioning` | str or mapping | `"workload"` | how devices are preconditioned: see Starting State |
     | `preconditioning_seed` | int | `0` | seed of the random draws of preconditioning |
     | `features` | str or list of names | `"default"` | observed features: see Observation Space |
@@ -115,12 +122,12 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
 
     ## Vectorized environment
     `gym.make_vec` makes a `DecisionVectorEnv`, which has the same arguments and steps many devices in one
-    compiled call. Each environment has such a class, named `PlacementVectorEnv` for `PlacementEnv`.
+    compiled call. Each environment has its own subclass: that of `PlacementEnv` is `PlacementVectorEnv`.
 
     ## Rendering
-    `render_mode` is `"ansi"`, a string for a terminal, or `"rgb_array"`, a picture of shape (height, width,
-    3). Both show the pages of every block (valid, invalid or free), the open blocks, the present candidates,
-    and the last choice. `scene()` returns the data that they show.
+    With `render_mode="ansi"`, `render()` returns a string for a terminal; with `"rgb_array"`, a picture of
+    shape (height, width, 3). Both show the pages of every block (valid, invalid or free), the open blocks,
+    the present candidates, and the last choice. `scene()` returns the data that they show.
 
     ## Version History
     * v0: first version of every environment.
@@ -140,7 +147,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
 
     @classmethod
     def of(cls, episodes: Episodes, render_mode: str | None) -> list[Self]:
-        """Return one environment for each device of `episodes`; all environments share its arrays."""
+        """Return one environment for each device of `episodes`. They share the arrays of `episodes`."""
         envs = [cls.__new__(cls) for _ in episodes.devices]
         for number, env in enumerate(envs):
             env._show(episodes, number, render_mode)
@@ -151,7 +158,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         self.episodes = episodes
         features, candidates = episodes.decision.features, episodes.candidates
         self.observation_space = features.space(candidates)  # type: ignore[assignment]
-        #: Stable-Baselines3 saves the space with this entry, so the zip of an agent names its environment.
+        #: Stable-Baselines3 saves this entry with the space, so the zip of an agent names its environment.
         vars(self.observation_space)["environment"] = {
             "id": registered_id(type(self)),
             "kwargs": described(episodes.options, episodes.decision),
@@ -174,12 +181,13 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         """Begin an episode.
 
         Args:
-            seed: seed of the episode; None draws the next seed.
-            options: `workload`, a name, path, mapping, model, array or function, replaces the environment's
-                workload in this episode.
+            seed: seed of the episode; None draws a seed.
+            options: None, or a mapping. Its entry `workload`, a name, path, mapping, model, array or
+                function, replaces the environment's workload in this episode.
 
         Returns:
-            The observation and the info of the first decision. The info names `workload` and `device`.
+            The observation and the info of the first decision. The info contains the names of the
+            episode's `workload` and of the `device`.
 
         Raises:
             SsdgymError: `options` has another key, or the workload does not fit the device.
@@ -190,17 +198,18 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
 
     @exclusive
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Take the decision and run to the next one.
+        """Carry out the action, and run the device to the next decision or to the end of the episode.
 
         Args:
             action: number of the chosen candidate.
 
         Returns:
-            Observation, reward, terminated (the device has reached the end of its life), truncated (the
-            episode has ended in another way), and info.
+            Observation, reward, terminated (whether the device has reached the end of its life), truncated
+            (whether the episode has ended for another reason), and info.
 
         Raises:
-            SsdgymError: no episode is under way, or the action is not valid. The device has not changed.
+            SsdgymError: no episode is under way, or the action is invalid and `invalid` is `"error"`. The
+                device has not changed.
         """
         episodes, i = self.episodes, self._number
         if episodes.any_ended and episodes.ended[i]:
@@ -227,11 +236,11 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
             raise SsdgymError(f"an action must be a whole number of 64 bits, not {shown(action)}.") from None
 
     def action_masks(self) -> np.ndarray:
-        """Return which actions are valid now, bool (K,)."""
+        """Return whether each action may be chosen now, bool (K,)."""
         return self.episodes.view.mask[self._number] != 0
 
     def metrics(self) -> dict[str, Any]:
-        """Return the metrics of the episode up to now."""
+        """Return the metrics of the episode up to now, without its warm-up."""
         return self.episodes.metrics(self._number)
 
     def render(self) -> Any:
@@ -249,7 +258,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         return VIEWERS[self.render_mode](self.scene())
 
     def scene(self) -> Scene:
-        """Return what a picture of the device shows now."""
+        """Return the data of a picture of the device as it is now."""
         view, episodes, i = self.episodes.view, self.episodes, self._number
         kind, allowed = episodes.kind_asked(i), view.mask[i] != 0
         return Scene(
@@ -257,7 +266,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
             map=episodes.page_map(i),
             kind=kind,
             choices=int(allowed.sum()),
-            # If another kind of decision is due, `sets` still has the candidates of the last erase.
+            # Other kinds of decisions leave the candidates of the last decision about an erase in `sets`.
             candidates=view.sets[i][allowed & (kind == ERASE)],
             chosen=episodes.chosen.get(i),
             counters={name: int(episodes.counter(name)[i]) for name in SHOWN[1:]},
@@ -265,7 +274,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         )
 
     def draw_seed(self, seed: int | None) -> int:
-        """Return the seed of the next episode: the given seed, or a drawn seed if `seed` is None."""
+        """Return `seed`, after seeding `np_random` with it; if `seed` is None, draw and return a seed."""
         given = None if seed is None else seed_number(seed, f"the seed of environment {self._number}")
         super().reset(seed=given)
         return int(self.np_random.integers(_SEEDS)) if given is None else given
@@ -276,7 +285,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
         return {"candidates": candidates.copy(), "context": context.copy(), "action_mask": mask.copy()}
 
     def info(self, stepped: bool = False) -> dict[str, Any]:
-        """Return the info of the present decision; after a step, with the reward terms of the step."""
+        """Return the info of the present decision. If `stepped`, include `terms`, those of the last step."""
         i, episodes = self._number, self.episodes
         _, _, _, proposed, counted = episodes.rows[i]
         seed = EpisodeSeed(episodes.seeds[i])

@@ -1,6 +1,7 @@
-"""The kinds of decisions that environments leave to an agent, and the arguments of environments.
+"""Base classes of the kinds of decisions that agents take, and of the arguments of environments.
 
-A `Decision` defines the candidates of an action and the features that describe them.
+A decision is a choice among K candidates: action k chooses candidate k. Proposers are policies whose choice
+(their pick) the engine computes at each decision, for the agent to see.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from ssdgym.simulator.families import family_of, mappings_that_ask
 
 
 def victims_of(victims: str | Policy | None) -> Policy | None:
-    """Return the victim policy that `victims` names; None if it is None."""
+    """Return the policy `victims`, a compiled victim rule without a placement; None if `victims` is None."""
     if victims is None:
         return None
     policy = get_policy(victims)
@@ -40,18 +41,19 @@ def victims_of(victims: str | Policy | None) -> Policy | None:
 
 
 def with_victims(device: DeviceConfig, policy: Policy | None) -> DeviceConfig:
-    """Return the device with the changes that a policy's victim rule needs; without a policy, unchanged."""
+    """Return the device with the changes that a policy's victim rule needs; unchanged if `policy` is None."""
     if policy is None:
         return with_rules(device)
     return with_rules(policy.adapt(device), victim=policy.victim)
 
 
 def basic_spec(external: int, observer: int = 0) -> ObservationSpec:
-    """Return a specification without features and proposers.
+    """Return a specification of observations without features and proposers.
 
     Args:
-        external: set of the kinds that are decided outside the engine.
-        observer: address of the code that writes the observations; 0: that of erases.
+        external: bit set of the kinds of decisions that the agent takes: bit k for kind k.
+        observer: address of the function that writes observations. 0 selects the function that describes
+            decisions about erases.
     """
     return ObservationSpec(
         rules=no_rules(),
@@ -64,27 +66,29 @@ def basic_spec(external: int, observer: int = 0) -> ObservationSpec:
     )
 
 
-#: Largest number of candidates.
+#: Largest value of an argument `candidates`.
 MOST_CANDIDATES = 4096
 
 
 class Decision(ABC):
-    """A decision that an environment leaves to the agent, described by registered features.
+    """The decisions that an agent takes: their candidates, and the features that observations contain.
 
     Attributes:
         kind: number of the kind of decision, from `ssdgym.engine.decisions`.
-        kinds: numbers of the kinds of decisions that the agent takes; empty: only `kind`.
-        candidates: number of candidates K.
+        kinds: numbers of the kinds of decisions that the agent takes. If it is empty, they are only `kind`.
+        candidates: number of candidates K, or `"all"` for all erase sets of a plane.
         most_blocks: largest number of blocks in a candidate that no proposer picked.
-        features: features of the candidates and of the context. A class that sets this attribute describes
-            its decisions without registered features.
-        selection: the registered features among them.
-        proposers: policies whose picks the engine computes for each observation.
+        features: features of the candidates and of the context. `observe` selects them among the registered
+            features, unless a subclass defines this attribute.
+        selection: the registered features that `observe` has selected.
+        proposers: victim policies or merge rules whose picks the engine computes for each observation.
         names: names of the proposers in the order of `info["proposed"]`; empty if the order differs
             between decisions.
-        labels: labels of proposers, by what they propose (`candidate`, `stream`, `answer`, `way`, `plan`).
-        policy: policy that chooses victims inside the engine; None if the agent chooses them.
-        price: price of the space that dead pages occupy (see `Credits`); None: decisions get no credit.
+        labels: labels of the proposers, by the kind of candidate that they pick: `candidate` (an erase set
+            or block), `stream`, `answer` (commands of an idle die), `way` (an area for data) or `plan`.
+        policy: policy that chooses victims inside the engine; None if the agent or the device chooses them.
+        price: price of the space that dead pages occupy (see `Credits`). If it is None, infos do not
+            contain the cost of each decision.
     """
 
     kind: ClassVar[int]
@@ -101,10 +105,10 @@ class Decision(ABC):
 
     @abstractmethod
     def spec(self) -> ObservationSpec:
-        """Return the specification of observations, valid in this process only; `ask` adds the features."""
+        """Return the specification of observations without features; it is valid in this process only."""
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
-        """Return K, the number of candidates: actions are numbers below K.
+        """Return K, the number of candidates; actions are numbers from 0 to K - 1.
 
         Args:
             devices: all devices of the environment, after `adapt`.
@@ -115,7 +119,7 @@ class Decision(ABC):
         return int(self.candidates)
 
     def propose(self, kind: str, names: Sequence[str]) -> None:
-        """Set the names of the proposers of a kind of candidate, such as `stream`, and default features."""
+        """Set the names of proposers, which pick candidates of one kind, and select the default features."""
         self.names, self.labels = names, {kind: names}
         self.observe("default", ())
 
@@ -125,10 +129,10 @@ class Decision(ABC):
         return Setting(tuple(devices), self.most_blocks, kinds)
 
     def observe(self, features: Any, devices: Sequence[DeviceConfig]) -> None:
-        """Choose the features to observe on devices: `"default"`, `"all"` or a list of names.
+        """Select the features to observe on devices: `"default"`, `"all"` or a list of names.
 
         Raises:
-            SsdgymError: `features` is none of these or names an unknown feature, or cannot be chosen here.
+            SsdgymError: `features` has another form, or names a feature that is unknown or does not apply.
         """
         if not hasattr(type(self), "features"):
             self.selection = select(features, self.setting(devices), self.labels)
@@ -140,24 +144,24 @@ class Decision(ABC):
         """Return arrays for the observations of `count` devices, each with K candidates."""
         columns, entries = len(self.features.candidates), len(self.features.context)
         count_of = {kind: len(labels) for kind, labels in self.selection.proposers.items()}
-        # If an idle die decides, the first place holds the idle rule's choice, not a victim policy's pick.
+        # Picks of erase sets and of streams have places of their own; other picks begin at the first place.
         in_turn = count_of.pop("candidate", 0) + count_of.pop("stream", 0)
         proposers = max(in_turn, *count_of.values(), 0)
         return ObservationBuffers.allocate(count, candidates, columns, entries, proposers)
 
     def ask(self, candidates: int, device: DeviceConfig) -> ObservationSpec:
-        """Return the specification of a batch's observations, with features and the rules of other decisions.
+        """Return `spec` with the features, and with the rules that take the decisions left to the device.
 
         Args:
             candidates: number of candidates K.
-            device: the first device of the batch. All its devices have the same rules.
+            device: a device of the batch. All devices of a batch have the same rules.
         """
         memories = {rule.name: rule.memory for rule in rules_on(device)[1:]}
         spec = self.selection.ask(self.spec(), candidates, memories)
         return spec._replace(rules=rules_for(device, self.policy))
 
     def check_asked_on(self, device: DeviceConfig) -> None:
-        """Raise if devices of this FTL family never wait for this kind of decision."""
+        """Raise SsdgymError if the device's FTL family has no decisions of this kind for agents."""
         if self.kind not in family_of(device).agent_decisions:
             mappings = " or ".join(mappings_that_ask(self.kind)) or "a family that has it in agent_decisions"
             raise SsdgymError(
@@ -166,7 +170,7 @@ class Decision(ABC):
             )
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
-        """Return the device with the changes that this decision needs; by default without changes.
+        """Return the device with the changes that this decision needs, such as rules; by default none.
 
         Raises:
             SsdgymError: the decision cannot be taken on the device.
@@ -175,15 +179,15 @@ class Decision(ABC):
 
 
 class EraseDecision(Decision):
-    """The decision which erase set garbage collection erases next in a plane; action k takes candidate k.
+    """The decision which erase set garbage collection erases next in a plane.
 
-    First come the picks of the proposers, each once. Then half of the places left are for the sets with most
-    invalid pages, and the other half for random sets.
+    The first candidates are the picks of the proposers, without repetitions. Half of the other candidates are
+    the sets with most invalid pages, and the rest are random sets.
 
     Args:
         candidates: number of candidates K, or `"all"` for all erase sets of a plane in a fixed order.
         proposers: victim policies whose picks are always candidates.
-        most_blocks: largest number of blocks in a candidate that no proposer picked.
+        most_blocks: largest number of blocks in a candidate that no proposer picked, 1 to `MAX_PAIRS`.
 
     Raises:
         SsdgymError: an argument has a wrong type or value.
@@ -205,7 +209,7 @@ class EraseDecision(Decision):
         self.propose("candidate", [name if isinstance(name, str) else name.label for name in proposers])
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
-        """Return the number of candidates, after a check that the proposers fit the devices."""
+        """Return the number of candidates; raise SsdgymError if a proposer does not fit a device."""
         _check_proposers(self.proposers, devices)
         return _count_sets(devices) if self.candidates == "all" else int(self.candidates)
 
@@ -233,7 +237,7 @@ def _check_candidates(candidates: int | str, proposers: int) -> None:
 
 
 def _count_sets(devices: Sequence[DeviceConfig]) -> int:
-    """Return the number of erase sets in a plane of the device that has most erase sets."""
+    """Return the number of erase sets in a plane, the largest of all devices."""
     most = 0
     for device in devices:
         s = device.geometry.sub_blocks_per_block
@@ -248,7 +252,7 @@ def _count_sets(devices: Sequence[DeviceConfig]) -> int:
 
 
 def _check_proposers(policies: Sequence[Policy], devices: Sequence[DeviceConfig]) -> None:
-    """Raise for a proposer that keeps memory, needs another placement, or picks sets that are not legal."""
+    """Raise if a proposer's rule keeps memory, or needs another erase unit or placement than a device has."""
     for policy in policies:
         if policy.victim.proposing.keeps_memory:
             raise SsdgymError(
@@ -271,22 +275,22 @@ def _check_proposers(policies: Sequence[Policy], devices: Sequence[DeviceConfig]
 
 
 def _proposer_instead(policy: Policy, device: DeviceConfig) -> str:
-    """Return the name of the policy's victim rule if the rule runs on the device without changes."""
-    # A composed policy may need other devices than its victim rule alone.
+    """Return the name of the policy's victim rule, or "another proposer" if it does not fit the device."""
+    # A composed policy may need changes of the device that its victim rule alone does not need.
     rule = get_policy(policy.victim.label).main if policy.alias else policy.victim
     fits = rule.erase_unit in (None, device.erase_unit) and rule.multi_plane in (None, device.multi_plane)
     return rule.label if fits else "another proposer"
 
 
-#: Effect of an action outside the mask: an error, another candidate, or another candidate and reward - 1.
+#: Values of `invalid`: an action outside the mask raises, is replaced, or is replaced at a penalty of 1.
 Invalid = Literal["error", "replace", "penalty"]
 INVALID: tuple[Invalid, ...] = ("error", "replace", "penalty")
-#: What happens if a workload ends before the episode does.
+#: Values of `at_end`: a workload that ends before the episode is repeated, or ends the episode.
 AtEnd = Literal["wrap", "truncate"]
 AT_END: tuple[AtEnd, ...] = ("wrap", "truncate")
-#: The sizes of an environment that has a small device and a paper's device.
+#: Values of `size`, and the keys of a mapping `device` that has a small device and that of a paper.
 SIZES = ("small", "paper")
-#: An episode has fewer host pages than this.
+#: `horizon` and `warmup` must be below this number of host pages.
 LONGEST_EPISODE = 2**62
 
 
@@ -294,8 +298,8 @@ LONGEST_EPISODE = 2**62
 class Options(ABC):
     """The arguments of an environment.
 
-    Each environment derives a frozen dataclass that adds the arguments of its decision and makes the decision
-    from them. `ssdgym.envs.DecisionEnv` describes the arguments.
+    Each environment has a subclass, which adds the arguments of its decision and changes defaults.
+    `ssdgym.envs.DecisionEnv` describes the arguments that all environments have.
     """
 
     device: Any = "demo"
@@ -317,7 +321,7 @@ class Options(ABC):
     default_reward: ClassVar[str | Mapping[str, Any]] = "plain"
 
     def __post_init__(self) -> None:
-        """Check the numbers."""
+        """Replace a mapping of sizes in `device` by the device of `size`, and check arguments."""
         if isinstance(self.device, Mapping) and set(self.device) == set(SIZES):
             if self.size not in (None, *SIZES):
                 raise SsdgymError(f"size must be {' or '.join(SIZES)}, not {shown(self.size)}.")
@@ -352,7 +356,7 @@ class Options(ABC):
 
     @property
     def how_preconditioned(self) -> PreconditioningConfig:
-        """The preconditioning of the devices, as a model."""
+        """The argument `preconditioning` as a model."""
         return read_preconditioning(self.preconditioning)
 
     @abstractmethod
@@ -361,21 +365,21 @@ class Options(ABC):
 
     @classmethod
     def decision_arguments(cls) -> tuple[str, ...]:
-        """Return the names of the decision's arguments; an agent must be used with its training's values."""
+        """Return the names of the arguments that define the decision: `features`, and those of subclasses."""
         shared = {field.name for field in fields(Options)} - {"features"}
         return tuple(field.name for field in fields(cls) if field.name not in shared)
 
 
 def described(options: Options, decision: Decision) -> dict[str, Any]:
-    """Return the arguments that must have the same values when an agent is trained and when it is used."""
+    """Return the arguments, by name, whose values must be the same in an agent's training and in its use."""
     names = decision.features.names()
     found = {name: getattr(options, name) for name in (*options.decision_arguments(), "invalid")}
-    # Features are listed by name, since the default features depend on the device.
+    # Features are listed by name, because those of "default" depend on the device.
     return {**found, "features": [*names["candidates"], *names["context"]] or "default"}
 
 
 def sign(environment: Any) -> None:
-    """Add the arguments of an environment's options to the signature of its class."""
+    """Set the signature of an environment's class, with the fields of its `Options` as arguments."""
     own = list(signature(environment.__init__).parameters.values())[1:]
     if own and own[-1].kind is Parameter.VAR_KEYWORD and hasattr(environment, "options_type"):
         own[-1:] = signature(environment.options_type).parameters.values()

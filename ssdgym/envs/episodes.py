@@ -1,4 +1,4 @@
-"""Devices and their episodes, which single and vector environments share; nothing here uses Gymnasium."""
+"""Devices and their episodes: the part of single and vector environments that does not use Gymnasium."""
 
 from __future__ import annotations
 
@@ -38,36 +38,39 @@ from ssdgym.types import Observation
 from ssdgym.unread import Unread
 from ssdgym.workloads.stream import check_addresses
 
-#: Numbers in the info of every step: host pages written since the last decision, then two counters.
+#: Numbers in the info of every step: host pages written since the last decision, and two counters, which
+#: count from the start of the episode (after its warm-up).
 SHOWN = ("host_pages", "host_pages_written", "relocated_pages")
 
-#: Largest number of ended episodes per device whose metrics are not computed yet.
+#: Largest number of ended episodes, per device, whose metrics wait to be computed.
 _MOST_UNREAD = 4
 
 
 class Episodes:
-    """Devices and their episodes.
+    """The devices of an environment, numbered from 0 to n - 1, and an episode on each device.
 
     Args:
         options: arguments of the environment.
-        count: number of devices n. Device i has the configuration i modulo the number of configurations.
-        threads: number of threads that share a step; None: as many as cores, with at least 8 devices each.
+        count: number of devices n. If `options.device` is a list, device i is item i modulo its length.
+        threads: number of threads that share a step. If it is None, there is one for each core, but at most
+            one for each 8 devices.
 
     Attributes:
         devices: configurations of the devices.
-        view: the observations, arrays with the environment as first axis. Every step overwrites these arrays
-            and `shown`, `rows` and `terms`, so copy what you keep.
-        actions: int64 (n,), the candidate that the next step chooses on each device; -1: none.
-        status: int64 (n,), why each device has stopped: a decision, `HORIZON`, `INPUT_ENDED`, or an error.
+        view: the observations; the first axis of each array is the device. Every step overwrites these
+            arrays, and `shown`, `rows` and `terms`.
+        actions: int64 (n,), the candidate that the next step chooses on each device; -1 if none is chosen.
+        status: int64 (n,), why each device has stopped, a code of `ssdgym.engine.core.status`.
         seeds: uint64 (n,), the seed that repeats the episode of each device.
         over: bool (n,), whether the episode has reached its horizon or the end of the workload or device.
         died: bool (n,), whether the device has reached the end of its life.
         ended: bool (n,), whether a step has ended the episode, or no episode has begun.
         any_ended: whether any value of `ended` is true.
-        shown: int64 (3, n), the numbers of each device in the info (`SHOWN`).
-        rows: for each device the rows of its candidates, context, mask, proposals and numbers of the info.
-        terms: the unweighted terms of the rewards, float64 (n,) by name.
-        credits: the costs of decisions; None if decisions are not credited.
+        shown: int64 (3, n), the numbers of `SHOWN` on each device.
+        rows: for each device, views of its rows in five arrays: features of the candidates, context, mask,
+            picks of the proposers, and `shown`.
+        terms: float64 (n,) by name, minus the increase of each term of the objective in the last step.
+        credits: the costs of single decisions; None if `options` have no `credit`.
 
     Raises:
         SsdgymError: an argument names something unknown or does not fit the others.
@@ -78,7 +81,7 @@ class Episodes:
         self.options = options
         self.workloads = load_workloads(options.workload)
         self._names = [*map(name_of, named_workloads(options.workload), self.workloads)]
-        #: Number of workloads that episodes draw from; resets may append others to `workloads`.
+        #: Episodes draw from this many first workloads. Resets may append workloads, which are not drawn.
         self._drawn_workloads = len(self.workloads)
         pool = load_devices(options.device, options.ftl, self.workloads, options.size_to_trace)
         if not is_whole(count) or count < 1:
@@ -95,7 +98,7 @@ class Episodes:
         objective = options.default_objective if options.objective is None else options.objective
         self.reward = Reward(self.devices, objective)
         self._scale = parse_scale(options.default_reward if options.reward is None else options.reward)
-        #: Scales by (number of the configuration, workload), measured once.
+        #: Measured scales of rewards, by (number of the configuration, number of the workload).
         self._scales: dict[tuple[int, int], Scale] = {}
         check_pace(self.workloads, self.devices, self.reward.timed_terms)
         self._threads = threads_for(count) if threads is None else threads
@@ -105,7 +108,7 @@ class Episodes:
         self._shared = Shared.allocate(self.view, CHUNK)
         self.status, self.actions = self._shared.status, self._shared.actions
         self._totals = Totals(self.devices, self.counter)
-        #: None before an episode, and after the last request of a workload.
+        #: The requests of each episode; None before the first episode, and after the last request.
         self._requests: list[EpisodeRequests | None] = [None] * count
         self.seeds = np.zeros(count, np.uint64)
         self._playing = [0] * count
@@ -113,14 +116,14 @@ class Episodes:
         self.died = np.zeros(count, bool)
         self.ended = np.ones(count, bool)
         self.any_ended = True
-        #: By device, the erase set taken last in its episode, (pairs,) ERASE_PAIR; kept for pictures only.
+        #: The erase set chosen last in the episode, (pairs,) ERASE_PAIR, by device. Pictures show it.
         self.chosen: dict[int, np.ndarray] = {}
         self.keeps_chosen = False
         #: The candidates that replaced invalid actions in the last step, by device.
         self.replaced: dict[int, int] = {}
         #: Which devices are in the warm-up of their episode, bool (n,).
         self._warming_up = np.zeros(count, bool)
-        #: States of preconditioned devices by (number of the configuration, workload), as rows of a batch.
+        #: Preconditioned states, rows for `Batch.place`, by (number of the configuration, of the workload).
         self._preconditioned: dict[tuple[int, int], np.ndarray] = {}
         self._kinds = len(pool)
         self.all = np.arange(count)
@@ -128,7 +131,7 @@ class Episodes:
         self._connect()
 
     def _connect(self) -> None:
-        """Give compiled code the addresses of the arrays, which differ in every process."""
+        """Store the addresses of the arrays, which differ in every process, for compiled code."""
         view = self.view
         self._unread: deque[weakref.ref[Unread]] = deque()
         tally = self.reward.tally(self._totals, self._counter_addresses, self.shown, SHOWN[1:])
@@ -142,16 +145,16 @@ class Episodes:
         self.credits = None if price is None else Credits(self.batches, len(self.devices), price)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Drop pointers into this process; `_connect` restores them."""
+        """Return the attributes without metrics that are not yet computed."""
         return {name: value for name, value in vars(self).items() if name != "_unread"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the attributes in this process."""
+        """Set the attributes, and store the addresses of this process."""
         vars(self).update(state)
         self._connect()
 
     def _make_batches(self) -> list[Batch]:
-        """Return the devices in batches of one FTL family and equal compiled rules."""
+        """Return batches of the devices; those of a batch have the same FTL family and compiled rules."""
         recording = Recording(min(4 * self.options.horizon, Recording.latencies), 1024)
         if all(device.ftl.timing == "none" for device in self.devices):
             recording = Recording(1, 1)
@@ -180,7 +183,7 @@ class Episodes:
         return self._of_all([one.ctypes.data + one.strides[0] * np.arange(len(one)) for one in counters])
 
     def _of_all(self, parts: Sequence[np.ndarray]) -> np.ndarray:
-        """Concatenate the values of batches, one for each device."""
+        """Return the values of all devices, (n, ...), from the values of the devices of each batch."""
         if len(parts) == 1:
             return parts[0]
         found = np.zeros((len(self.devices), *parts[0].shape[1:]), np.int64)
@@ -189,7 +192,7 @@ class Episodes:
         return found
 
     def parts(self, which: np.ndarray) -> list[tuple[Batch, np.ndarray]]:
-        """Divide device numbers, int64 (m,), among batches; return each batch with its numbers."""
+        """Divide device numbers, int64 (m,), among batches; return each batch that has some, and these."""
         if len(self.batches) == 1:
             return [(self.batches[0], which)]
         parts = [(batch, which[np.isin(which, batch.numbers)]) for batch in self.batches]
@@ -202,10 +205,10 @@ class Episodes:
 
         Args:
             options: options of the reset.
-            others: names of options that the caller reads.
+            others: names of further options that are allowed.
 
         Raises:
-            SsdgymError: there is another option, or the workload does not fit a device.
+            SsdgymError: an option is not allowed, or the workload does not fit a device.
         """
         given = options or {}
         known = ("workload", *others)
@@ -228,9 +231,10 @@ class Episodes:
         return self.workloads.index(workload)
 
     def start(self, which: Sequence[int], seeds: Sequence[int], workload: int | None = None) -> None:
-        """Begin an episode on devices `which`, each with its seed, and run to its first decision.
+        """Begin an episode on each of the devices `which`, and run it to its first decision.
 
-        The seed determines the choice among several workloads and the random draws of workload and device.
+        The episode's seed determines the random draws of workload and device. If `workload`, the number of a
+        workload, is None, the seed also draws the workload.
 
         Raises:
             SsdgymError: a workload does not fit the device.
@@ -262,7 +266,7 @@ class Episodes:
         return int(np.random.default_rng([seed, 1]).integers(self._drawn_workloads))
 
     def _precondition(self, i: int, number: int) -> np.ndarray:
-        """Return the preconditioned state of device `i` for a workload, as a row; compute each state once."""
+        """Return the preconditioned state of device `i` for a workload, as `Batch.place` takes it."""
         key = (i % self._kinds, number)
         if key not in self._preconditioned:
             options, workload = self.options, self.workloads[number]
@@ -287,15 +291,15 @@ class Episodes:
     # -- stepping
 
     def step(self, which: np.ndarray) -> None:
-        """Carry out the `actions` of devices, and write rewards and terms to `reward`.
+        """Carry out the `actions` of devices, run to the next decisions, and set rewards and terms.
 
-        `over` marks the episodes that have ended; the view then shows the state at their end.
+        If an episode ends, its value of `ended` is set, and `view` contains the observation at its end.
 
         Args:
             which: int64 (m,), the devices to step. The other devices do not change, and their reward is 0.
 
         Raises:
-            SsdgymError: an action is not valid and `invalid` is error. No device has changed.
+            SsdgymError: an action is outside the mask and `invalid` is `"error"`. No device has changed.
         """
         i = int(self.batches[0].first_invalid(which))
         if i >= 0 or self.replaced:
@@ -315,12 +319,12 @@ class Episodes:
             reward.rewards[[*self.replaced]] -= 1
 
     def _taken(self, which: np.ndarray) -> dict[int, np.ndarray]:
-        """Return the erase sets that the present actions of devices choose."""
+        """Return the erase sets that `actions` choose, by device, for devices that wait for such a choice."""
         erasing = [i for i in which.tolist() if self.kind_asked(i) == ERASE]
         return {i: self.view.sets[i, self.actions[i]].copy() for i in erasing}
 
     def _replace_invalid(self, which: np.ndarray, first: int) -> dict[int, int]:
-        """Replace each invalid action by the next valid candidate; return the replacements by device."""
+        """Replace invalid actions, the first of them on device `first` (-1: none); return the new ones."""
         if first >= 0 and self.options.invalid == "error":
             allowed = np.flatnonzero(self.view.mask[first]).tolist()
             raise SsdgymError(
@@ -336,7 +340,7 @@ class Episodes:
         return replaced
 
     def _run(self, which: np.ndarray, rewarded: bool) -> None:
-        """Run devices to their next decision or to the end of their episode, and reward them."""
+        """Run devices to the next decision or the end of the episode; if `rewarded`, compute rewards."""
         if len(self.batches) == 1:
             if self.batches[0].step(which, rewarded):
                 self._go_on(self.batches[0], which, rewarded)
@@ -346,7 +350,7 @@ class Episodes:
                 self._go_on(batch, part, rewarded)
 
     def _go_on(self, batch: Batch, which: np.ndarray, rewarded: bool) -> None:
-        """Continue stopped devices until they wait for a decision or their episode ends."""
+        """Continue devices that have stopped for lack of requests or at a horizon, as `_run` does."""
         over: list[int] = []
         others = len(which)
         while others:
@@ -363,7 +367,7 @@ class Episodes:
             batch.tell(np.array(over), rewarded)
 
     def _end_warmup(self, i: int) -> None:
-        """End the episode of a stopped device or, if it was in its warm-up, begin the measured part."""
+        """Begin the measured part of an episode after its warm-up; otherwise mark the episode as over."""
         batch, k = self._places[i]
         self.died[i] = is_over(batch.state, k)
         self.over[i] = self.died[i] or self._requests[i] is None or not self._warming_up[i]
@@ -375,7 +379,7 @@ class Episodes:
             batch.set_horizon(k, self.options.horizon)
 
     def _feed(self, i: int) -> None:
-        """Give device `i` its next requests; if there are none, let it complete the requests under way."""
+        """Copy the next requests to device `i`; if there are none, let it complete the requests under way."""
         requests = self._requests[i]
         assert requests is not None, "an episode has been started"
         chunk = requests.next()
@@ -389,7 +393,7 @@ class Episodes:
     # -- reading
 
     def observation(self) -> Observation:
-        """Return the observations of all devices, in the buffers of `view`."""
+        """Return the observations of all devices: arrays of `view`, which the next step overwrites."""
         return {
             "candidates": self.view.features,
             "context": self.view.context,
@@ -397,7 +401,7 @@ class Episodes:
         }
 
     def names(self, i: int) -> dict[str, str]:
-        """Return the names of device `i` and of its workload, for the info of a reset."""
+        """Return the entries `workload` and `device` of the info of a reset: the names on device `i`."""
         return {"workload": self._names[self._playing[i]], "device": self.devices[i].name}
 
     def kind_asked(self, i: int) -> int:
@@ -406,14 +410,14 @@ class Episodes:
         return int(batch.state.control["decision_kind"][k, 0])
 
     def metrics(self, i: int) -> dict[str, Any]:
-        """Return the metrics of device `i` since its measured part began."""
+        """Return the metrics of the episode of device `i` up to now, without its warm-up."""
         batch, k = self._places[i]
         return metrics_of(batch.state, k, self.devices[i])
 
     def last_metrics(self, i: int) -> dict[str, Any]:
-        """Return the present metrics of device `i`, which are computed when first read.
+        """Return the present metrics of device `i` in a dictionary that computes them when it is first read.
 
-        If many metrics are not yet computed, this call computes the oldest of them.
+        If more than `_MOST_UNREAD` dictionaries per device are unread, this call computes the oldest.
         """
         batch, k = self._places[i]
         metrics = Unread(batch.measure(k))
@@ -434,7 +438,7 @@ class Episodes:
         return family_of_state(batch.state).page_map(batch.state, k, self.devices[i])
 
     def dismiss(self) -> None:
-        """End the threads of steps."""
+        """End the threads that help to step devices."""
         for batch in self.batches:
             batch.dismiss()
 

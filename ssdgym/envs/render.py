@@ -1,4 +1,7 @@
-"""Pictures of a device and its present decision, as arrays of pixels or as text."""
+"""Pictures of a device and its present decision, as arrays of pixels or as text.
+
+A cell of a picture is a rectangle that stands for a block; a dot is a square in a cell that stands for a page.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +19,18 @@ from ssdgym.engine.decisions import ERASE, IDLE, MERGE, PLACE, REGION, RELOCATE
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator.families import FREE, INVALID, VALID, PageMap
 
-#: Largest drawing, pixels.
+#: Largest width and height of the planes, in pixels.
 _WIDTH, _HEIGHT = 960, 600
-#: Sides of the square that stands for a page, pixels; larger ones first.
+#: Possible sides of a dot in pixels, the largest first.
 _DOTS = (12, 10, 8, 6, 5, 4, 3, 2, 1)
-#: Possible numbers of blocks in a cell, and of pages in a dot.
+#: Possible numbers of blocks per cell, of pages per dot, and of planes side by side.
 _GROUPS = tuple(2**k for k in range(24))
 #: Pixels between cells, and between planes.
 GAP, PLANE_GAP = 3, 10
 
 
 class Layout(NamedTuple):
-    """A picture's grid of planes: each plane is a grid of cells (blocks), each cell a grid of dots (pages).
+    """The sizes in a picture, which is a grid of planes. A plane is a grid of cells, a cell a grid of dots.
 
     Attributes:
         dot: side of a dot, in pixels.
@@ -57,18 +60,24 @@ class Layout(NamedTuple):
         return columns * across + GAP + PLANE_GAP, rows * down + GAP + PLANE_GAP
 
     def corner(self, plane: int) -> tuple[int, int]:
-        """Return the upper left corner of a plane, pixels (x, y)."""
+        """Return the position of the upper left corner of a plane, in pixels (x, y)."""
         row, column = divmod(plane, self.abreast)
         return column * self.plane_pitch[0], row * self.plane_pitch[1]
 
     def size(self, planes: int) -> tuple[int, int]:
-        """Return the width and height of the planes, pixels."""
+        """Return the width and height of all planes together, in pixels."""
         across, down = self.plane_pitch
         return self.abreast * across, -(-planes // self.abreast) * down
 
 
 def layout_of(planes: int, blocks: int, pages: int) -> Layout:
-    """Return the layout that fits, with fewest blocks per cell, fewest pages per dot and largest dots."""
+    """Return the layout with fewest blocks per cell, then fewest pages per dot, then largest dots, that fits.
+
+    Args:
+        planes: number of planes.
+        blocks: number of blocks per plane.
+        pages: number of pages per block.
+    """
     for together in _GROUPS:
         for per_dot, dot, abreast in product(_GROUPS, _DOTS, _GROUPS):
             if per_dot >= 2 * pages or abreast >= 2 * planes:
@@ -97,18 +106,18 @@ _CHOICES = {
 
 @dataclass(frozen=True)
 class Scene:
-    """What a picture shows: the state of a device at a decision.
+    """The data of a picture: the state of a device at a decision.
 
     Attributes:
         device: name of the device.
         map: state of the device's pages.
         kind: number of the kind of decision, from `ssdgym.engine.decisions`.
         choices: number of candidates that may be chosen now.
-        candidates: erase sets that may be chosen now, ERASE_PAIR (k, pairs); empty if the decision is of
-            another kind.
-        chosen: the erase set chosen last, ERASE_PAIR (pairs,); None if none was chosen.
-        counters: `host_pages_written` and `relocated_pages` since the metrics were reset.
-        write_amplification: write amplification since the reset; None if nothing was written.
+        candidates: erase sets that may be chosen now, ERASE_PAIR (k, pairs); empty if the decision is not
+            about an erase.
+        chosen: the erase set chosen last in the episode, ERASE_PAIR (pairs,); None if none was chosen.
+        counters: `host_pages_written` and `relocated_pages` of the episode, without its warm-up.
+        write_amplification: of the same pages; None if nothing was written.
     """
 
     device: str
@@ -122,12 +131,12 @@ class Scene:
 
     @property
     def offered_blocks(self) -> np.ndarray:
-        """The blocks of the candidates, bool (planes, blocks)."""
+        """Whether each block is part of a candidate, bool (planes, blocks)."""
         return self._marked(self.candidates)
 
     @property
     def chosen_blocks(self) -> np.ndarray:
-        """The blocks of the erase set chosen last, bool (planes, blocks)."""
+        """Whether each block is part of the erase set chosen last, bool (planes, blocks)."""
         return self._marked(self.candidates[:0] if self.chosen is None else self.chosen)
 
     @property
@@ -161,9 +170,9 @@ def _count(number: int, thing: str) -> str:
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
-#: Largest number of characters in a plane's line, and of lines for all planes.
+#: Largest number of characters in a line of blocks, and of such lines for all planes together.
 _TEXT_WIDTH, _LINES = 64, 48
-#: Characters for rising valid shares of a block, from 0.
+#: Characters for a block by its share of valid pages, from 0 to 1.
 _LEVELS = " ▁▂▃▄▅▆▇█"
 _FREE = "·"
 _TEXT_LEGEND = "height: valid pages   ·: free   "
@@ -172,7 +181,8 @@ _TEXT_LEGEND = "height: valid pages   ·: free   "
 def draw_text(scene: Scene) -> str:
     """Draw a device as lines of text with ANSI colours, a caption above and a legend below.
 
-    On large devices a character stands for several blocks: it shows their mean valid share and all marks.
+    A character stands for a block. On large devices it stands for several blocks, and shows their mean share
+    of valid pages and the mark of highest rank in `_MARKS` that one of them has.
     """
     planes, blocks, _ = scene.map.pages.shape
     lines_per_plane = max(_LINES // planes, 1)
@@ -191,7 +201,7 @@ def draw_text(scene: Scene) -> str:
 
 
 def _characters(scene: Scene, starts: np.ndarray) -> list[list[str]]:
-    """Return a character for each group of blocks, by plane; groups begin at `starts`."""
+    """Return a character for each group of blocks, by plane; `starts` are the first blocks of groups."""
     pages = scene.map.pages
     valid = np.add.reduceat((pages == VALID).mean(axis=2), starts, axis=1)
     empty = (pages == FREE).all(axis=2)
@@ -207,14 +217,14 @@ def _characters(scene: Scene, starts: np.ndarray) -> list[list[str]]:
 
 
 def _marks(scene: Scene, is_open: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Return the mark of each group of blocks, a number of `_MARKS`: chosen before offered before open."""
+    """Return the largest mark, an index of `_MARKS`, that a block of each group has, (planes, groups)."""
     marks = np.zeros((len(is_open), len(starts)), int)
     for number, marked in enumerate((is_open, scene.offered_blocks, scene.chosen_blocks), 1):
         marks[np.logical_or.reduceat(marked, starts, axis=1)] = number
     return marks
 
 
-#: For each mark of a block: its name, the colour of its text, and whether the text is highlighted.
+#: Marks of blocks, by rising rank: name, colour of the text, and whether the text is highlighted.
 _MARKS = (
     ("", "", False),
     ("open", "green", False),
@@ -254,8 +264,8 @@ _LEAST_WIDTH = 560
 def draw_picture(scene: Scene) -> np.ndarray:
     """Draw a device as a picture, uint8 (height, width, 3); its size depends on the geometry only.
 
-    On large devices a square stands for several pages and has their mean colour. On the largest devices a
-    cell stands for several blocks, and its frame shows a mark that one of them has.
+    On large devices a dot stands for several pages and has their mean colour. On the largest devices a cell
+    stands for several blocks, and its frame has the colour of the largest mark that one of them has.
     """
     layout, planes = layout_of(*scene.map.pages.shape), len(scene.map.pages)
     width, height = layout.size(planes)
@@ -292,7 +302,7 @@ def _cells(pages: np.ndarray, layout: Layout) -> np.ndarray:
 
 
 def _paint_plane(canvas: np.ndarray, cells: np.ndarray, frames: np.ndarray, layout: Layout) -> None:
-    """Paint a plane's cells and their frames, from the upper left corner of the canvas on."""
+    """Paint a plane's cells and their frames; the plane begins at the upper left corner of the canvas."""
     across, down = layout.pitch
     for k, (cell, frame) in enumerate(zip(cells, frames, strict=True)):
         row, column = divmod(k, layout.grid[0])
@@ -304,7 +314,7 @@ def _paint_plane(canvas: np.ndarray, cells: np.ndarray, frames: np.ndarray, layo
 
 
 def _write(image: Image.Image, scene: Scene, layout: Layout, below: int) -> None:
-    """Write the caption and the legend."""
+    """Write the caption above the planes, and the legend at the height `below`, in pixels."""
     draw, font, small = ImageDraw.Draw(image), ImageFont.load_default(13), ImageFont.load_default(11)
     draw.text((_MARGIN, _MARGIN - 4), scene.caption, _INK, font)
     draw.text((_MARGIN, _MARGIN - 4 + _LINE), scene.decision, _INK, font)
@@ -327,7 +337,7 @@ VIEWERS: Mapping[str, Callable[[Scene], str | np.ndarray]] = {"ansi": draw_text,
 
 
 def check_render_mode(render_mode: str | None) -> None:
-    """Raise if `render_mode` is neither None nor a render mode."""
+    """Raise SsdgymError if `render_mode` is neither None nor a render mode."""
     if render_mode is not None and render_mode not in VIEWERS:
         known = ", ".join(map(repr, VIEWERS))
         raise SsdgymError(f"render_mode must be None or one of {known}, not {render_mode!r:.60}.")

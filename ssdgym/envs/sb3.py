@@ -1,4 +1,4 @@
-"""Stable-Baselines3 on top of a native Gymnasium vector environment, without a subprocess."""
+"""An adapter of Gymnasium's vector environments to Stable-Baselines3, without subprocesses."""
 
 from __future__ import annotations
 
@@ -17,29 +17,30 @@ from ssdgym.errors import SsdgymError
 from ssdgym.types import Observation
 
 Indices = int | Iterable[int] | None
-#: Observations of any environment; those of ssdgym are dictionaries of arrays.
+#: Observations of any environment. Environments of ssdgym return dictionaries of arrays.
 AnyObservation = np.ndarray | Observation
 
 
 class SB3VecEnv(VecEnv):
     """A Gymnasium `VectorEnv` with the interface of Stable-Baselines3's `VecEnv`.
 
-    One `step` is one call of the vector environment. Observations and rewards are copies, so you can store
-    them even if the environment reuses its buffers.
+    Each `step` calls the vector environment once. Observations and rewards are copies, so you can store
+    them even if the vector environment overwrites its arrays.
 
-    The infos follow the conventions of Stable-Baselines3. They are empty while an episode runs; at its end
-    they hold `terminal_observation`, `TimeLimit.truncated`, `episode` (`r` return, `l` length in steps,
-    `t` seconds since construction) and the entries of Gymnasium's `final_info`. The batched infos of the
-    latest call are in `last_infos`.
+    The infos follow the conventions of Stable-Baselines3: a list with one dictionary for each environment.
+    The dictionary is empty while an episode runs. At the end of an episode it contains
+    `terminal_observation`, `TimeLimit.truncated`, `episode` (`r` return, `l` length in steps, `t` seconds
+    since the adapter was made) and the entries of Gymnasium's `final_info`.
 
     Args:
         vector_env: an environment that resets in the same step (`AutoresetMode.SAME_STEP`). A vector
             environment of ssdgym without a wrapper is switched to this mode.
 
     Attributes:
-        reward_offset: number added to every returned reward, but not to the statistics of the episodes. Set
-            it to minus the mean reward to keep values near zero when the discount is close to 1 (reward
-            centering: Naik, Wan, Tomar, Sutton, 2024).
+        last_infos: the infos of the last reset or step, as the vector environment returned them.
+        reward_offset: number added to every returned reward, but not to the return in `episode`; 0 by
+            default. If the discount is close to 1, set it to minus the mean reward, so that values stay
+            near 0 (reward centering: Naik, Wan, Tomar, Sutton, 2024).
 
     Raises:
         SsdgymError: the environment has another autoreset mode, in which Stable-Baselines3 would learn from
@@ -67,9 +68,9 @@ class SB3VecEnv(VecEnv):
         self._actions: np.ndarray | None = None
 
     def reset(self) -> AnyObservation:
-        """Reset every environment, with the seeds from `seed` and the options from `set_options`, once."""
+        """Reset every environment; use the arguments of `seed` and `set_options` for this reset only."""
         options = self._common_options()
-        # seed(s) gives environment i the seed s + i, and so does Gymnasium
+        # `seed(s)` sets the seeds s + i; Gymnasium computes the same seeds from the first one.
         observation, self.last_infos = self.vector_env.reset(seed=self._seeds[0], options=options)
         self._reset_seeds()
         self._reset_options()
@@ -83,7 +84,7 @@ class SB3VecEnv(VecEnv):
         self._actions = actions
 
     def step_wait(self) -> tuple[AnyObservation, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """Take the step; return observation, rewards float32 (n,), dones bool (n,) and the infos."""
+        """Carry out the stored actions; return observations, rewards float32 (n,), dones bool (n,), infos."""
         observation, rewards, terminated, truncated, infos = self.vector_env.step(self._actions)
         self.last_infos = infos
         self._returns += rewards
@@ -99,12 +100,12 @@ class SB3VecEnv(VecEnv):
         self.vector_env.close()
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
-        """Return the attribute of the vector environment, which its environments share, once per index."""
+        """Return an attribute of the vector environment (not of single environments), once per index."""
         value = self._lookup(attr_name)
         return [value for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
-        """Set the attribute of the vector environment, which its environments share.
+        """Set an attribute of the vector environment (not of single environments).
 
         Raises:
             SsdgymError: `indices` names only some of the environments.
@@ -116,10 +117,10 @@ class SB3VecEnv(VecEnv):
     def env_method(
         self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any
     ) -> list[Any]:
-        """Call a batched method of the vector environment once; row i of its result belongs to environment i.
+        """Call a method of the vector environment once; return the elements of its result at `indices`.
 
         Raises:
-            SsdgymError: the method does not return one value per environment.
+            SsdgymError: the result does not have one element per environment.
         """
         batch = self._lookup(method_name)(*method_args, **method_kwargs)
         if not isinstance(batch, (np.ndarray, Sequence)) or len(batch) != self.num_envs:
@@ -130,12 +131,12 @@ class SB3VecEnv(VecEnv):
         return [batch[i] for i in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: type[gym.Wrapper], indices: Indices = None) -> list[bool]:
-        """Return True for `Monitor`, whose episode statistics this adapter provides, else False."""
+        """Return True for each index if the class is `Monitor`, since infos contain `episode`, else False."""
         wrapped = issubclass(wrapper_class, Monitor)
         return [wrapped for _ in self._get_indices(indices)]
 
     def get_images(self) -> Sequence[Any]:
-        """Return one RGB image per environment, as the vector environment renders them."""
+        """Return the frames that the vector environment renders, one per environment; else None for each."""
         return self.vector_env.render() or [None] * self.num_envs
 
     def _lookup(self, name: str) -> Any:
@@ -172,9 +173,9 @@ def _copy(observation: AnyObservation) -> AnyObservation:
 
 
 def _row_of_info(infos: dict[str, Any], i: int) -> dict[str, Any]:
-    """Return the entries of environment `i` in Gymnasium's batched info, whose `_key` masks `key`.
+    """Return the entries of environment `i` in Gymnasium's batched info, with numbers of Python's types.
 
-    Numbers are converted to Python's types, as in the info of a single environment.
+    The entry `_key` is the mask of `key`: which environments have the entry.
     """
     row: dict[str, Any] = {}
     for key, value in infos.items():

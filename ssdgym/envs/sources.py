@@ -1,4 +1,4 @@
-"""Load the devices and workloads that the arguments of an environment name."""
+"""Load the devices and workloads that an environment's arguments name, and read requests for episodes."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ Ftl = FtlConfig | dict[str, Any] | None
 def load_devices(
     source: Any, ftl: Ftl, workloads: Sequence[WorkloadConfig], size_to_trace: bool
 ) -> list[DeviceConfig]:
-    """Return the devices that an environment names.
+    """Load the devices of an environment's arguments `device` (`source`), `ftl` and `size_to_trace`.
 
     Raises:
-        SsdgymError: there is no such device, or a workload does not fit it.
+        SsdgymError: a device cannot be loaded, or one of the workloads does not fit it.
     """
     sources = source if isinstance(source, (list, tuple)) else [source]
     if not sources:
@@ -56,7 +56,7 @@ def load_devices(
 
 
 def is_sizing(workload: WorkloadConfig) -> bool:
-    """Return whether a device may be shrunk to a workload, which must be a trace with compact addresses."""
+    """Return whether a workload is a trace with compact addresses, to which devices can be shrunk."""
     return isinstance(workload, PlayedConfig) and workload.addresses == "compact"
 
 
@@ -69,18 +69,18 @@ def sized_to_traces(
     seed: int = 0,
     advice: str = "leave out size_to_trace",
 ) -> DeviceConfig:
-    """Return the smallest size of a device, with the same over-provisioning, that holds each of the traces.
+    """Shrink a device, with the same over-provisioning, to the smallest size on which each trace fits.
 
     Args:
         device: name, path, mapping or model of the device to shrink.
         traces: traces with compact addresses, at least one.
-        ftl: FTL fields that will be changed.
+        ftl: FTL fields that the caller will change. The size is valid with these changes.
         policy: policy that will run the device; None if an agent takes the decisions.
         seed: seed of synthetic traces.
-        advice: what the error recommends if no size of the device fits.
+        advice: the recommendation in the error if no size of the device fits.
 
     Returns:
-        The shrunk device, without the changes that `ftl` and the policy make.
+        The shrunk device, without the changes of `ftl` and without those that the policy needs.
 
     Raises:
         SsdgymError: no size of the device fits.
@@ -90,7 +90,7 @@ def sized_to_traces(
     for trace in traces:
         check_addresses(trace, whole)
     pages, label = max((t.touched_pages(model.host_unit_bytes, seed), t.label) for t in traces)
-    # On a small device, the blocks that must stay free or open can exceed the over-provisioning.
+    # On a small device, the blocks that must stay free or open can need more space than the spare space.
     reason = ""
     for more_blocks in range(family_of(whole).whole_blocks_kept(whole) + 2):
         try:
@@ -110,9 +110,9 @@ def sized_to_traces(
     )
 
 
-#: Number that makes the seeds of laps (repetitions of a workload) differ from other uses of the seed.
+#: A lap is one pass over a workload that an episode repeats. This number separates its seeds from others.
 _LAPS = 5
-#: Consecutive requests without a write after which an episode counts as one that never ends.
+#: After more consecutive requests than this without a write, an episode raises, as it might never end.
 _MOST_WITHOUT_WRITE = 1 << 22
 
 
@@ -137,17 +137,17 @@ def named_workloads(source: Any, with_test: bool = False) -> list[Any]:
 
 
 def name_of(source: Any, config: WorkloadConfig) -> str:
-    """Return the name that infos and errors use for a workload."""
+    """Return the name of a workload in infos and errors: `source` if it is a string, or from its model."""
     if isinstance(source, (str, Path)):
         return str(source)
     return str(getattr(config, "label", None) or getattr(config, "name", None) or config.kind)
 
 
 def load_workloads(source: Any) -> list[WorkloadConfig]:
-    """Return the workloads that an environment names.
+    """Load the workloads of an environment's argument `workload` (`source`).
 
     Raises:
-        SsdgymError: there is no such workload, or it writes nothing.
+        SsdgymError: a workload cannot be loaded, or writes nothing.
     """
     workloads = [load_workload(one) for one in named_workloads(source)]
     if not workloads:
@@ -161,7 +161,7 @@ def load_workloads(source: Any) -> list[WorkloadConfig]:
 def check_pace(
     workloads: Sequence[WorkloadConfig], devices: Sequence[DeviceConfig], timed_terms: Sequence[str]
 ) -> None:
-    """Raise if latencies are rewarded in an open loop but all requests of a workload arrive at once."""
+    """Raise if terms need time in an open loop, but all requests of a workload arrive at the same moment."""
     open_loop = any(device.ftl.queue_depth == 0 for device in devices)
     paceless = [workload.kind for workload in workloads if not workload.has_pace]
     if timed_terms and open_loop and paceless:
@@ -174,14 +174,14 @@ def check_pace(
 def steady_simulator(
     device: DeviceConfig, policy: str | None, workload: WorkloadConfig, how: PreconditioningConfig, seed: int
 ) -> Simulator:
-    """Return a simulator with a preconditioned device and a policy; it records no latencies."""
+    """Return a simulator that has preconditioned a device, without records of single latencies."""
     simulator = Simulator(device, policy=policy, recording=Recording(1, 1))
     precondition(simulator, how, workload, seed)
     return simulator
 
 
 def open_episode(config: WorkloadConfig, device: DeviceConfig, seed: int, at_end: AtEnd) -> EpisodeRequests:
-    """Open a workload for an episode; a trace without a fixed start begins at a random request.
+    """Open a workload for an episode. A trace begins at a random request, unless it has a fixed start.
 
     Raises:
         SsdgymError: the workload does not fit the device, or its trace cannot be read.
@@ -198,7 +198,7 @@ def open_episode(config: WorkloadConfig, device: DeviceConfig, seed: int, at_end
 
 
 class EpisodeRequests:
-    """The requests of an episode, in checked chunks of at most `CHUNK`."""
+    """The requests of an episode, checked and divided into chunks of at most `CHUNK` requests."""
 
     def __init__(self, stream: RequestStream, device: DeviceConfig, config: WorkloadConfig) -> None:
         self._stream = stream
@@ -207,12 +207,12 @@ class EpisodeRequests:
         self._without_write = 0
 
     def next(self) -> Requests:
-        """Return a new array of the next requests; it is empty after the last one.
+        """Return the next requests in a new array, which is empty after the last request.
 
         Raises:
-            SsdgymError: a request cannot be carried out, or the workload writes next to nothing.
+            SsdgymError: a request cannot be carried out, or too many requests in a row write nothing.
         """
-        # Copied, because a user's function may change its array later; as bytes, because that is faster.
+        # A user's function may change its array later, so it is copied. A copy of bytes is faster.
         requests = self._stream.next(CHUNK).view(np.uint8).copy().view(REQUEST)
         try:
             writes = check_requests(requests, self._device)
@@ -228,13 +228,13 @@ class EpisodeRequests:
 
 
 def _stream_lap(config: WorkloadConfig, device: DeviceConfig, seed: int, number: int) -> _StreamLap:
-    """Return lap `number` of a workload that ends; every lap has its own random draws."""
+    """Return lap `number`, from 0, of a workload. Every lap has another seed; lap 0 has `seed`."""
     draws = np.random.SeedSequence([seed, _LAPS, number]).generate_state(1, np.uint64)
     return _StreamLap(open_on(config, device, int(draws[0]) if number else seed))
 
 
 class _StreamLap:
-    """A lap: one pass over a stream of requests; see `ssdgym.workloads.base.Lap`."""
+    """One pass over a stream of requests, with the interface `ssdgym.workloads.base.Lap`."""
 
     def __init__(self, stream: RequestStream) -> None:
         self._stream = stream

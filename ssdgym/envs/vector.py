@@ -1,4 +1,4 @@
-"""The native vector environment: many devices stepped at once."""
+"""The vector environments of ssdgym, which step many devices in one call of compiled code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ssdgym.unread import Unread
 
 
 def seeds_of(seed: int | Sequence[int | None] | None, count: int) -> list[int | None]:
-    """Return a seed for each environment: `seed + i`, or element i of a sequence; None: draw the seed."""
+    """Return n seeds: `seed + i` if `seed` is a number, or its elements. None stands for a drawn seed."""
     if seed is None:
         return [None] * count
     if np.ndim(seed) == 0:  # type: ignore[arg-type]
@@ -35,7 +35,7 @@ def seeds_of(seed: int | Sequence[int | None] | None, count: int) -> list[int | 
 
 
 def reset_mask_of(options: dict[str, Any] | None, count: int) -> np.ndarray:
-    """Return the `reset_mask` of options, bool (n,); without a mask, all values are true."""
+    """Return the option `reset_mask`, bool (n,), or an array of true values if it is not given."""
     if options is None or "reset_mask" not in options:
         return np.ones(count, bool)
     mask = options["reset_mask"]
@@ -49,29 +49,29 @@ def reset_mask_of(options: dict[str, Any] | None, count: int) -> np.ndarray:
 class DecisionVectorEnv(OneThread, SyncVectorEnv):
     """A vector environment that steps many devices in one compiled call.
 
-    With the same seeds and actions it returns the same observations, rewards and infos, bit for bit, as
-    `gymnasium.vector.SyncVectorEnv` with the single environments. `call`, `get_attr` and `set_attr`, as in
-    that class, access the single environments, which `envs` contains.
+    It returns the same observations, rewards and infos, bit for bit, as `gymnasium.vector.SyncVectorEnv` does
+    with n single environments, the same seeds and the same actions. The list `envs` contains n single
+    environments, whose methods and attributes `call`, `get_attr` and `set_attr` access.
 
-    `autoreset_mode` says what follows the end of an episode:
+    `autoreset_mode` says what follows the step in which an episode ends:
 
-    - `NEXT_STEP`, the default as in Gymnasium: the step returns the last observation, and `info["metrics"]`
-      contains the metrics. The next step ignores the action and begins an episode; its reward is 0.
-    - `SAME_STEP`: the next episode begins in the same step, which returns its first observation.
+    - `NEXT_STEP` (default): the step returns the last observation, and `info["metrics"]` contains the
+      metrics. The next step ignores the action, begins an episode, and has the reward 0.
+    - `SAME_STEP`: the step also begins the next episode, and returns its first observation.
       `info["final_obs"]` and `info["final_info"]` are the last observation and info, with the metrics.
-    - `DISABLED`: as `NEXT_STEP`, but `step` is refused until a reset has begun an episode:
-      `reset(options={"reset_mask": over})`, with `over` bool (n,), begins an episode where `over` is true.
+    - `DISABLED`: the step returns the same as in `NEXT_STEP`. The next step raises, unless
+      `reset(options={"reset_mask": over})`, with `over` bool (n,), has begun an episode where `over` is true.
 
     Args:
-        num_envs: number of environments.
-        threads: number of threads that share a step; None: one for each core that the process may use, with
-            at least eight devices each. The results of a step do not depend on this number.
-        copy: whether a step returns copies of the observations. If false, it returns the environment's
-            buffers, which the next step overwrites.
+        num_envs: number of environments n.
+        threads: number of threads that share a step. If it is None, there is one for each core that the
+            process may use, but at most one for each 8 devices. Results do not depend on this number.
+        copy: whether a step returns copies of the observations. If it is false, a step returns arrays that
+            the next step overwrites.
         autoreset_mode: `gymnasium.vector.AutoresetMode`, or its value (`"SameStep"`, `"NextStep"` or
             `"Disabled"`).
-        render_mode: render mode of the single environments. `render` returns a tuple of frames.
-        max_episode_steps: refused, because `horizon` limits episodes by host pages.
+        render_mode: render mode of the single environments. `render` returns a tuple of n frames.
+        max_episode_steps: must be None: `horizon` limits episodes, in host pages.
         arguments: arguments of the single environment.
 
     Raises:
@@ -121,7 +121,7 @@ class DecisionVectorEnv(OneThread, SyncVectorEnv):
         self._terms = [(name, f"_{name}") for name in self.episodes.reward.objective]
 
     def reset_in_the_same_step(self) -> None:
-        """Switch to `SAME_STEP`, the autoreset mode that Stable-Baselines3 needs."""
+        """Set the autoreset mode to `SAME_STEP`, which Stable-Baselines3 needs."""
         self.autoreset_mode = AutoresetMode.SAME_STEP
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
 
@@ -129,20 +129,21 @@ class DecisionVectorEnv(OneThread, SyncVectorEnv):
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin an episode in every environment, or in some.
+        """Begin an episode in every environment, or in those that `reset_mask` selects.
 
         Args:
-            seed: a number, which seeds environment `i` with `seed + i`; or a sequence with a seed for each
-                environment. None draws the next seed.
-            options: `reset_mask`, bool (n,), selects the environments that begin an episode. The others do
-                not change and have no info. `workload` is the workload of these episodes, as in the single
-                environment.
+            seed: a number, or a sequence of n seeds. If it is a number, environment i has the seed
+                `seed + i`. If it or an element is None, the seed is drawn.
+            options: None, or a mapping. `reset_mask`, bool (n,), selects the environments that begin an
+                episode; environments that are not selected do not change and have no info. `workload`
+                replaces the workload of these episodes, as in the single environment.
 
         Returns:
-            The observations and the infos of the first decisions. The infos name `workload` and `device`.
+            The observations and the infos of the first decisions. The infos contain the names of each
+            episode's `workload` and `device`.
 
         Raises:
-            SsdgymError: `seed` or `reset_mask` does not have one value for each environment.
+            SsdgymError: `seed` or `reset_mask` does not have n values, or an option is not valid.
         """
         seeds, mask = seeds_of(seed, self.num_envs), reset_mask_of(options, self.num_envs)
         if not self._begun and not mask.all():
@@ -153,18 +154,18 @@ class DecisionVectorEnv(OneThread, SyncVectorEnv):
 
     @exclusive
     def step(self, actions: Any) -> tuple[Observation, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """Take one decision in every environment.
+        """Carry out the action of every environment, and run each to its next decision.
 
         Args:
             actions: whole numbers (n,), the chosen candidate of each environment.
 
         Returns:
-            Observations, rewards float64 (n,), terminated bool (n,) (the device has reached the end of its
-            life), truncated bool (n,) (the episode has ended in another way), and infos.
+            Observations, rewards float64 (n,), terminated bool (n,) (whether the device has reached the end
+            of its life), truncated bool (n,) (whether the episode has ended for another reason), and infos.
 
         Raises:
-            SsdgymError: an episode is over or none has begun, or an action is not valid. In that case no
-                environment takes a step.
+            SsdgymError: an episode has not begun, an episode has ended and the autoreset mode does not begin
+                the next one, or an action is invalid. No environment has changed.
         """
         episodes = self.episodes
         rest = self._resting() if episodes.any_ended or not self._begun else None
@@ -184,7 +185,7 @@ class DecisionVectorEnv(OneThread, SyncVectorEnv):
         if rest is not None and rest.any():
             self._start(_numbers(rest))
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            played = played & ~over  # the others' infos are those of their new episode
+            played = played & ~over  # environments with a new episode have infos of the new episode
         infos.update(self._info(self._all.copy()))
         begun = over if self.autoreset_mode is AutoresetMode.SAME_STEP else ~played
         if begun.any():
@@ -204,18 +205,18 @@ class DecisionVectorEnv(OneThread, SyncVectorEnv):
         self.episodes.actions[:] = actions
 
     def action_masks(self) -> np.ndarray:
-        """Return which actions are valid now, bool (n, K)."""
+        """Return whether each action may be chosen now, bool (n, K)."""
         return self.episodes.view.mask != 0
 
     def close_extras(self, **kwargs: Any) -> None:
-        """End the threads; if the constructor has failed, there are none."""
+        """End the threads that help to step devices."""
         if "episodes" in vars(self):
             self.episodes.dismiss()
 
     # -- episodes
 
     def _resting(self) -> np.ndarray:
-        """Return which environments begin an episode now, because the last step ended theirs, bool (n,)."""
+        """Return, bool (n,), in which environments this step begins an episode because the last one ended."""
         if not self._begun:
             raise SsdgymError("step was called before any episode has begun; call reset first.")
         over = self.episodes.ended.copy()
@@ -232,12 +233,12 @@ class DecisionVectorEnv(OneThread, SyncVectorEnv):
         seeds: Sequence[int | None] | None = None,
         workload: int | None = None,
     ) -> None:
-        """Begin an episode in some environments, with the given seeds or with drawn seeds."""
+        """Begin an episode in the environments `which`, with `seeds` (n,) or drawn seeds."""
         drawn = [self.envs[i].draw_seed(None if seeds is None else seeds[i]) for i in which]
         self.episodes.start(which, drawn, workload)
 
     def _end(self, over: np.ndarray, terms: np.ndarray) -> dict[str, Any]:
-        """Return the infos of ended episodes; in mode `SAME_STEP` begin new episodes."""
+        """Return the infos of episodes that have ended (`over`); in mode `SAME_STEP` begin the next ones."""
         numbers, died = _numbers(over), self.episodes.died & over
         metrics = [(i, self.episodes.last_metrics(i)) for i in numbers]
         ending: dict[str, Any] = {"metrics": Unread(partial(self._gathered, metrics)), "_metrics": over}
@@ -268,7 +269,7 @@ class DecisionVectorEnv(OneThread, SyncVectorEnv):
         return {key: array.copy() for key, array in observation.items()} if self._copy else observation
 
     def _info(self, present: np.ndarray) -> dict[str, Any]:
-        """Return the infos of all environments, each array with a mask of the environments that have it."""
+        """Return the infos of all environments, each with its mask, which is `present`."""
         episodes = self.episodes
         infos = {"episode_seed": episodes.seeds.copy(), "_episode_seed": present}
         infos["proposed"], infos["_proposed"] = episodes.view.proposed.copy(), present
@@ -280,7 +281,7 @@ class DecisionVectorEnv(OneThread, SyncVectorEnv):
         return infos
 
     def _names(self, begun: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the names of workload and device in new episodes, object (n,), each with its mask."""
+        """Return the infos `workload` and `device` of new episodes, object (n,), each with its mask."""
         found: dict[str, np.ndarray] = {}
         for name in ("workload", "device"):
             found[name], found[f"_{name}"] = np.full(self.num_envs, None), begun.copy()
@@ -288,7 +289,7 @@ class DecisionVectorEnv(OneThread, SyncVectorEnv):
         return found
 
     def _named(self, terms: np.ndarray, present: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the terms of the reward by name, each float64 (n,) with its mask; `terms` is (terms, n)."""
+        """Return the rows of `terms`, float64 (terms, n), by name, each with its mask `present`."""
         named = {}
         for (name, mask), row in zip(self._terms, terms, strict=True):
             named[name], named[mask] = row, present
@@ -296,7 +297,7 @@ class DecisionVectorEnv(OneThread, SyncVectorEnv):
 
 
 def _only(present: np.ndarray, infos: dict[str, Any]) -> dict[str, Any]:
-    """Set the values of environments that are not `present` to 0 or None in the arrays of infos, in place."""
+    """Set the values of environments that are not `present` to 0 or None, in place in the arrays of infos."""
     absent = ~present
     if absent.any():
         for value in infos.values():
@@ -312,7 +313,7 @@ def _numbers(mask: np.ndarray) -> list[int]:
 
 
 def vectorized(environment: type[DecisionEnv]) -> type[DecisionVectorEnv]:
-    """Return the vector environment `NameVectorEnv` of a class `NameEnv`."""
+    """Make the class of vector environments `NameVectorEnv` for a class `NameEnv`."""
     name = f"{environment.__name__.removesuffix('Env')}VectorEnv"
     fields = {
         "__doc__": f"Many `{environment.__name__}` in one compiled call per step: a `DecisionVectorEnv`.",
