@@ -1,4 +1,4 @@
-"""The environment of background GC: how much garbage an idle die collects."""
+"""The environment of background GC: the agent chooses how much garbage an idle die collects."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.on_device import beside_on
 
-#: The label of the device's own idle rule among the proposers.
+#: The name of the only proposer: the device's idle rule.
 IDLE_RULE = "idle_rule"
 #: The idle rule of devices that have none.
 DEFAULT_IDLE = "threshold(blocks=5)"
 
 
 class IdleDecision(Decision):
-    """The decision how many commands of background GC an idle die executes; action k: `IDLE_STEPS[k]`.
+    """The decision how many commands of background GC an idle die executes: `IDLE_STEPS[k]` for action k.
 
-    The argument `victims` names the victim policy; None means that the agent also chooses victims.
+    The argument `victims` names the victim policy. If it is None, the agent also chooses victims.
     """
 
     kind: ClassVar[int] = IDLE
@@ -37,7 +37,7 @@ class IdleDecision(Decision):
         self.propose("answer", [IDLE_RULE])
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
-        """Return the device with an idle rule (its own or the default) that proposes, and the victim policy.
+        """Return the device with its idle rule (a default if it has none), as proposer, and a victim policy.
 
         Raises:
             SsdgymError: the device does not simulate time, or its idle rule uses future requests.
@@ -79,36 +79,38 @@ class BackgroundGCEnv(DecisionEnv):
     ## Description
     The requests of the workload arrive in bursts, and dies have time to collect garbage between bursts. Early
     collection provides free blocks before the next burst. However, it also relocates pages that would soon
-    have become invalid. A decision is due when a die becomes idle and has a block worth collecting, and again
-    when the die has executed the commands that the last action allowed. See `ssdgym.envs.DecisionEnv` for
-    spaces, rewards and episodes shared by all environments.
+    have become invalid. A decision is due when a die becomes idle and one of its blocks has invalid pages,
+    and again when the die has executed the commands that the last action allowed. See
+    `ssdgym.envs.DecisionEnv` for spaces, rewards and episodes shared by all environments.
 
     ## Action Space
     `Discrete(8)`: actions 0 to 6 let the die execute 0, 1, 2, 4, 8, 16 or 32 commands of its round of GC, and
-    action 7 all commands to the end of the round. If no round is under way, the die starts one in its plane
-    with fewest free pages. A command relocates a page (of several planes together), or is the erase that ends
-    the round. After action 0 the next decision is due when the die has served the host again. With
-    `gc.preemptible: true`, a host request that arrives during a round waits for at most one command;
-    otherwise writes wait for the whole round.
+    action 7 lets it execute all commands to the end of the round. If no round is under way, the die starts
+    one in its plane with fewest free pages. A command relocates a page, or one page of each of several
+    planes. The last command of a round is the erase. After action 0 the next decision is due when the die has
+    served the host again. With `gc.preemptible: true`, a host request that arrives during a round waits for
+    at most one command. With `gc.preemptible: false`, host writes wait for the whole round.
 
     `info["proposed"][0]` is the choice of the device's idle rule (`ftl.gc.idle`), rounded down to an action;
-    it is 0 while the rule would wait. An agent that always takes it gives the same device as the rule, bit
+    it is 0 while the rule would wait. An agent that always chooses it leaves the same device as the rule, bit
     for bit, if the rule only chooses among these eight numbers of commands, as `blocking` and `threshold` do.
 
     ## Observation Space
-    For each action: its share of the round's commands, whether it ends the round, its nominal time, and the
-    ratio of that time to the die's mean idle time. For the die: free pages in the plane's pool, whether a
-    round is under way, the round's relocations, the time and the decisions since the die became idle, the
-    last and the mean idle time, and the outstanding requests. The next request's arrival is not observed.
+    For each action: its share of the round's commands, whether it ends the round, its nominal time, the ratio
+    of this time to the mean of the die's idle times, and whether the idle rule proposes it. For the die: the
+    free pages in the plane's pool, whether a round is under way, the pages that the round still relocates,
+    the time and the number of decisions since the die became idle, the last and the mean idle time, and the
+    number of outstanding requests. The arrival of the next request is not observed.
 
     ## Rewards
-    The default objective is `{"latency": 1.0, "relocations": 64.0}`, the default reward `"plain"`. Latencies
-    of finished reads and writes are in units of a page program; relocating the pages of one block costs 64.
+    The default objective is `{"latency": 1.0, "relocations": 64.0}`, and the default reward is `"plain"`.
+    Latencies of finished reads and writes are in units of a page program. Relocating the pages of one block
+    costs 64.
 
     ## Arguments
     | name | type | default | meaning |
     |---|---|---|---|
-    | `device` | see `DecisionEnv` | `"demo-idle"` | four dies, whose rounds host requests interrupt |
+    | `device` | see `DecisionEnv` | `"demo-idle"` | a device of four dies with `gc.preemptible: true` |
     | `workload` | see `DecisionEnv` | `"idle_bursts"` | a workload that leaves dies idle between requests |
     | `victims` | str | `"greedy"` | policy that chooses the blocks to erase |
 

@@ -394,11 +394,7 @@ class Episodes:
 
     def observation(self) -> Observation:
         """Return the observations of all devices: arrays of `view`, which the next step overwrites."""
-        return {
-            "candidates": self.view.features,
-            "context": self.view.context,
-            "action_mask": self.view.mask,
-        }
+        return {"candidates": self.view.features, "context": self.view.context, "action_mask": self.view.mask}
 
     def names(self, i: int) -> dict[str, str]:
         """Return the entries `workload` and `device` of the info of a reset: the names on device `i`."""

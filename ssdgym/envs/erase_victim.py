@@ -39,25 +39,28 @@ class EraseVictimEnv(DecisionEnv):
     `ssdgym.envs.DecisionEnv` for spaces, rewards and episodes shared by all environments.
 
     ## Action Space
-    `Discrete(K)`: which candidate to erase. A candidate is an *erase set*: a whole block or, on devices that
-    can erase sub-blocks, some sub-blocks of a block. It contains several blocks only if a proposer picks such
-    a set; `ssdgym.envs.ParallelEraseEnv` offers more such sets.
+    `Discrete(K)`: the number of the candidate to erase. A candidate is an *erase set*: a whole block or, on
+    devices that can erase sub-blocks, some sub-blocks of a block. Only the pick of a proposer can contain
+    several blocks. `ssdgym.envs.ParallelEraseEnv` also lists other sets of several blocks.
 
-    The candidates are the picks of the `proposers` (in that order, without repetitions), then the blocks with
-    most invalid pages, then random blocks. `info["proposed"][j]` is the candidate that proposer `j` picks; an
-    agent that always takes it gives exactly the run of that heuristic. With `candidates="all"`, candidate `k`
-    is always the same erase set of the plane.
+    The first candidates are the picks of the `proposers`, in their order, without repetitions. The next ones
+    are the blocks with most invalid pages, and the last ones are random blocks. On devices that can erase
+    sub-blocks, the best sub-blocks of each of these blocks are another candidate. `info["proposed"][j]` is
+    the number of the candidate that proposer `j` picks, or -1 if there is none. An agent that always chooses
+    this candidate has exactly the run of that heuristic. With `candidates="all"`, the candidates are all
+    erase sets of the plane, and candidate `k` is the same set in every decision of the plane.
 
     ## Observation Space
-    For each candidate: its valid share, the pages reclaimed per page relocated, the times since its last
-    invalidation and since it was closed, its wear and stream, and which proposers picked it. For the
-    decision: the host pages and the time since the last decision, and the free share of the open blocks.
-    Further features are observed if devices have sub-blocks, differ in size, or have an open loop. Other
-    features, such as the write rate of a candidate's valid pages, are observed only if `features` names them.
+    For each candidate: its valid share, the pages reclaimed per page relocated, the host pages written since
+    its last invalidation and since it was closed, its wear, whether its pages were relocated before, and
+    which proposers pick it. For the decision: the host pages and the time since the last decision, and the
+    free share of the open blocks. Further features are observed if devices have sub-blocks, differ in size,
+    or have an open loop. Other features, such as the write rate of a candidate's valid pages, are observed
+    only if the argument `features` names them.
 
     ## Rewards
-    The default objective is `{"relocations": 1.0}`: relocated pages / pages per block. Its sum over an
-    episode is `(write amplification - 1) * horizon / pages per block`. The default reward is
+    The default objective is `{"relocations": 1.0}`: relocated pages / pages per block. The sum of this cost
+    over an episode is `(write amplification - 1) * horizon / pages per block`. The default reward is
     `{"baseline": "greedy"}`: the greedy policy has a return of about 0.
 
     ## Arguments
@@ -73,8 +76,8 @@ class EraseVictimEnv(DecisionEnv):
 EraseVictimVectorEnv = vectorized(EraseVictimEnv)
 
 
-#: `ippbe` adds a block only if the valid share of its pages is below `tau`. With a quarter of spare space,
-#: most victims are more than half valid, so the default of `tau` would add no block.
+#: `ippbe` adds a block to a set only if the valid share of the block's pages is below `tau`. Most victims on
+#: `demo-parallel` are more than half valid, so `ippbe` with its default `tau` would add no block.
 PARALLEL_PROPOSERS = (
     "greedy",
     "cost_benefit",
@@ -93,9 +96,9 @@ class ParallelEraseOptions(Options):
     most_blocks: int = 4
     proposers: Sequence[str] = PARALLEL_PROPOSERS
 
-    #: Erasing blocks together saves time, which relocations alone would not show.
+    #: An erase of several blocks saves time, which latencies show and counts of relocations do not show.
     default_objective: ClassVar[Mapping[str, float]] = {"latency": 1.0}
-    #: With the price of greedy, even costly sets would earn a reward, and large sets the largest.
+    #: The price of greedy is so high that larger sets would have higher rewards, however costly they are.
     default_reward: ClassVar[Mapping[str, str]] = {"baseline": "cost_benefit"}
 
     def decision(self) -> EraseDecision:
@@ -121,32 +124,35 @@ class ParallelEraseEnv(DecisionEnv):
 
     ## Description
     Several blocks of a plane can be erased in the time of one erase. Multi-plane commands also erase blocks
-    of the die's other planes. However, all valid pages of these blocks have to be relocated first, and the
-    host waits meanwhile. The rest is as in `ssdgym.envs.EraseVictimEnv`.
+    of the die's other planes. However, all valid pages of these blocks have to be relocated before the erase,
+    and the host waits meanwhile. `ssdgym.envs.EraseVictimEnv` describes all that is not described here.
 
     ## Action Space
-    `Discrete(K)`: which candidate to erase. A candidate is an *erase set* of one or several blocks. On
-    devices that can erase sub-blocks, it contains some sub-blocks of each of these blocks.
+    `Discrete(K)`: the number of the candidate to erase. A candidate is an *erase set* of one or several
+    blocks. On devices that can erase sub-blocks, it contains some sub-blocks of each of these blocks.
 
     | candidates | erase sets |
     |---|---|
-    | the first | the picks of the `proposers`, in that order, without repetitions |
-    | half of the others | blocks with most invalid pages: one, the first with another one, or the first few |
-    | the rest | random numbers of random blocks |
+    | the first ones | the picks of the `proposers`, in their order, without repetitions |
+    | half of the others | blocks with most invalid pages: one, the first and another one, or the first few |
+    | the last ones | random numbers of random blocks |
 
-    Sets of the last two kinds have 1 to `most_blocks` blocks of the collecting plane. On devices that can
+    Sets that no proposer picks have 1 to `most_blocks` blocks of the collecting plane. On devices that can
     erase sub-blocks, they contain the best sub-blocks of each block. A set is left out if the plane has no
-    room for all its valid pages before the erase. `info["proposed"][j]` is the candidate that proposer `j`
-    picks, or -1 if it is left out. An agent that always takes it gives exactly the run of that heuristic.
+    room for all its valid pages before the erase. `info["proposed"][j]` is the number of the candidate that
+    proposer `j` picks, or -1 if its pick is left out. An agent that always chooses this candidate has exactly
+    the run of that heuristic.
 
     ## Observation Space
-    As in `ssdgym.envs.EraseVictimEnv`; pages, sub-blocks and erases are summed over the blocks of a set.
+    The observation has the features of `ssdgym.envs.EraseVictimEnv`. Pages, sub-blocks and erases are summed
+    over the blocks of a set. Two more features are the pages to relocate and the sub-blocks of a set, both
+    measured in blocks.
 
     ## Rewards
     The default objective is `{"latency": 1.0}`, the latencies of finished reads and writes in units of a page
-    program. The default reward is `{"baseline": "cost_benefit"}`: a reclaimed page earns its cost under a
-    good policy. With greedy's price, `ippbe(limit=4, tau=0.75)` would earn more per decision than
-    cost-benefit, because one decision reclaims more pages, although each page costs more.
+    program. The default reward is `{"baseline": "cost_benefit"}`: the price of a reclaimed page is its mean
+    cost under cost-benefit. With the higher price of greedy, `ippbe(limit=4, tau=0.75)` would have more
+    reward per decision than cost-benefit, although each page that it reclaims costs more.
 
     ## Arguments
     | name | type | default | meaning |
@@ -156,7 +162,7 @@ class ParallelEraseEnv(DecisionEnv):
     | `most_blocks` | int | `4` | largest number of blocks in a candidate that no proposer picked, 2 to 8 |
     | `proposers` | list of str | `PARALLEL_PROPOSERS` | victim policies whose picks are always candidates |
 
-    With `ftl={"timing": "none"}`, `objective` has to name terms that need no time.
+    With `ftl={"timing": "none"}`, `objective` must contain only terms that need no time.
     """
 
     options_type = ParallelEraseOptions

@@ -1,4 +1,4 @@
-"""The environment of victim selection and placement together, and of background GC if wanted."""
+"""The environment of victim selection and placement together, and of background GC if `idle` is true."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ssdgym.errors import SsdgymError, shown
 class JointDecision(Decision):
     """Decisions of three kinds: what to erase, the stream of a page, and how far an idle die collects.
 
-    If `idle` is None, the device's own idle rule takes the decisions of the third kind.
+    If `idle` is None, the agent takes no decisions about idle dies.
     """
 
     kind = ERASE
@@ -38,12 +38,12 @@ class JointDecision(Decision):
         self.observe("default", ())
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
-        """Return the device with the agent's streams, the features' trackers and, if needed, an idle rule."""
+        """Return the device with the agent's streams, trackers and, if the agent decides, an idle rule."""
         adapted = device if self.idle is None else self.idle.adapt(device)
         return self.streams.tracked(adapted, self.selection.trackers)
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
-        """Return the number of candidates of the kind of decision that has most."""
+        """Return the number of candidates, the largest of all kinds of decisions."""
         parts = (self.erase, self.streams) if self.idle is None else (self.erase, self.streams, self.idle)
         return max(part.candidates_on(devices) for part in parts)
 
@@ -98,8 +98,8 @@ class JointGCEnv(DecisionEnv):
     ## Description
     The placement of pages determines how many pages of a block are still valid when it is erased, and the
     choice of victims determines which pages are placed next. The agent takes both kinds of decisions in the
-    order in which they become due; most are about pages. The rest is as in `ssdgym.envs.EraseVictimEnv` and
-    `ssdgym.envs.PlacementEnv`.
+    order in which they become due; most are about pages. `ssdgym.envs.EraseVictimEnv` and
+    `ssdgym.envs.PlacementEnv` describe them.
 
     With `idle=True` the agent also decides when to collect, as in `ssdgym.envs.BackgroundGCEnv`. The device
     then must simulate time (`ftl.timing: event`), and the workload must leave idle time. Choose an objective
@@ -108,21 +108,23 @@ class JointGCEnv(DecisionEnv):
     ## Action Space
     `Discrete(K)`: K is the larger of `candidates` and `streams`; with `idle=True`, K is at least 8. Depending
     on the kind of decision, action `k` erases candidate `k`, or places a page in stream `k`, or lets an idle
-    die execute 0, 1, 2, 4, 8, 16, 32 or all commands of its round (`k` = 0 to 7). Further actions are masked.
+    die execute 0, 1, 2, 4, 8, 16, 32 or all commands of its round (`k` = 0 to 7). Actions with another `k`
+    are masked.
 
     `info["proposed"]` contains the picks of the `proposers`, then the stream that the device's placement
-    would choose, then the streams of the `placements`; an entry is -1 if the decision is of another kind.
-    For an idle die (`asks_idle`), `info["proposed"][0]` is the choice of the device's idle rule
-    (`ftl.gc.idle`), and the other entries are -1. An agent that always takes the choices of one victim
-    policy, one placement and an idle rule with only these choices gives exactly the run of these rules.
+    would choose, then the streams that the `placements` would choose. Picks of erase sets are -1 if the
+    decision is about a page, and streams are -1 if it is about an erase. For an idle die,
+    `info["proposed"][0]` is the choice of the device's idle rule (`ftl.gc.idle`), and all other elements are
+    -1. An agent that always follows the same victim policy, the same placement and the idle rule has exactly
+    the run of these rules, if the idle rule only chooses among these eight numbers of commands.
 
     ## Observation Space
-    The features of all kinds of decisions; the features of kinds that are not due now are 0. The context has
-    the features of the decision, which include its kind (`asks_erase`, `asks_place`, `asks_relocate`, and
-    with `idle=True` also `asks_idle`), then the features of the page and of the die.
+    The features of all kinds of decisions. Features that describe another kind of decision than the present
+    one are 0. The context contains the features of the decision, which include its kind (`asks_erase`,
+    `asks_place`, `asks_relocate`, and with `idle=True` also `asks_idle`), then those of page and die.
 
     ## Rewards
-    As in `ssdgym.envs.PlacementEnv`.
+    The objective and the reward have the defaults of `ssdgym.envs.PlacementEnv`.
 
     ## Arguments
     | name | type | default | meaning |
@@ -132,9 +134,9 @@ class JointGCEnv(DecisionEnv):
     | `proposers` | list of str | `JOINT_PROPOSERS` | victim policies whose picks are always candidates |
     | `pages` | str | `"both"` | which pages the agent places: `host`, `relocated` or `both` |
     | `per` | str | `"page"` | one decision for each `page` that the host writes, or for each `request` |
-    | `streams` | int or `None` | `4` | number of streams; `None`: as many as the placements have |
-    | `placements` | list of str | `()` | further placements whose choices are shown |
-    | `idle` | bool | `False` | also choose how far idle dies collect; otherwise the device's idle rule does |
+    | `streams` | int or `None` | `4` | number of streams; `None`: the most that one of the placements needs |
+    | `placements` | list of str | `()` | further placements whose choices the agent sees |
+    | `idle` | bool | `False` | whether the agent also chooses how far idle dies collect |
     """
 
     options_type = JointGCOptions

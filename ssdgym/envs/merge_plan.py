@@ -1,4 +1,4 @@
-"""The environment of merges: how devices of the block family merge the blocks of a bundle."""
+"""The environment of merges: the agent chooses how the blocks of a bundle are merged (block family)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import Policy, get_policy
 
-#: Candidates besides the M-Merges of parts: the Merge, the M-Merge of whole blocks, the cheapest M-Merge.
+#: Number of candidates that do not depend on the sizes of parts: actions 0, 1 and L + 2 of `MergePlanEnv`.
 _OTHERS = 3
 
 
 class MergeDecision(Decision):
-    """The decision how the blocks of a bundle are merged; action k takes candidate k.
+    """The decision how the blocks of a bundle are merged.
 
-    `proposers` are the merge rules whose picks `info["proposed"]` shows.
+    `proposers` are the merge rules whose picks `info["proposed"]` contains.
     """
 
     kind: ClassVar[int] = MERGE
@@ -37,7 +37,7 @@ class MergeDecision(Decision):
         self.propose("plan", [policy.label for policy in self.proposers])
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
-        """Return the number of candidates on the device whose blocks have the smallest parts."""
+        """Return the number of candidates, L + 3 of `MergePlanEnv`, the largest of all devices."""
         return max(len(device.geometry.partial_sizes) for device in devices) + _OTHERS
 
     def spec(self) -> ObservationSpec:
@@ -74,12 +74,12 @@ class MergePlanEnv(DecisionEnv):
 
     ## Description
     Devices of `ftl.mapping: block` map whole blocks. Pages that are overwritten go to further blocks. When
-    these are full, or free blocks are needed, the blocks of a *bundle* (a logical block, or a superblock)
-    are merged. A *Merge* copies the valid pages to other blocks and erases whole blocks. An *M-Merge* erases
-    only the parts of blocks that contain invalid pages: it copies the valid pages of such a part out before
-    the erase, and back afterwards. Smaller parts need fewer copies and more erases; an erase of a part takes
-    nearly as long as an erase of a block, wears the part and disturbs its neighbours. See
-    `ssdgym.envs.DecisionEnv` for spaces, rewards and episodes shared by all environments.
+    the further blocks are full, or free blocks are needed, the blocks of a *bundle* (a logical block, or a
+    superblock) are merged. A *Merge* copies the valid pages to other blocks and erases whole blocks. An
+    *M-Merge* erases only the parts of blocks that contain invalid pages: it copies the valid pages of such a
+    part out before the erase, and back after the erase. M-Merges of smaller parts need fewer copies but more
+    erases. An erase of a part takes nearly as long as an erase of a block, wears the part and disturbs its
+    neighbours. See `ssdgym.envs.DecisionEnv` for spaces, rewards and episodes shared by all environments.
 
     ## Action Space
     `Discrete(L + 3)`, where L is log2 of `geometry.sub_blocks_per_block`, the largest of all devices:
@@ -90,27 +90,31 @@ class MergePlanEnv(DecisionEnv):
     | 1 + l | M-Merge that erases parts of one size: blocks halved l times, l = 0 to L |
     | L + 2 | M-Merge that erases the cheapest parts of any size in each block (PEN, Algorithm 1) |
 
-    Actions beyond a device's own L + 2 are masked. An M-Merge is also masked after `ftl.gc.mmerge_limit`
-    M-Merges of the bundle, and if there is no room for the pages that it copies out. If two actions would
-    erase the same parts at the same cost, only the one with the lower number is offered. So action L + 2 is
-    masked when its plan is that of an action with one size. A Merge is always offered.
+    On a device with a smaller L, the actions above its own L + 2 are masked. M-Merges are masked after
+    `ftl.gc.mmerge_limit` M-Merges of the bundle, if one of its blocks is worn out, and if there is no room
+    for the pages to copy out. If several actions would erase the same parts at the same cost, all except the
+    one with the lowest number are masked, such as action L + 2 if the cheapest parts have one size. Action 0
+    is always valid.
 
-    `info["proposed"][j]` is the action that merge rule `j` of `proposers` would choose, or -1 if that is
-    not allowed. An agent that always takes the picks of one rule leaves the device as that rule does.
+    `info["proposed"][j]` is the action that merge rule `j` of `proposers` would choose, or -1 if this action
+    is not allowed. An agent that always chooses the action of one rule leaves the same device as this rule.
 
     ## Observation Space
-    For each action: its nominal time, also relative to a Merge, its copies and erases, the erases needed
-    only because of disturbance, and its number. For the bundle: the cause of the merge, its shares of valid
-    and invalid pages, its M-Merges, the wear of its blocks, and the numbers of free blocks and of other
-    bundles in the plane. The observation at the end of an episode is that of the last decision.
+    For each action: its nominal time, its copies and erases, the erases needed only because of disturbance,
+    its number, and which proposers choose it. If devices have superblocks, the nominal time is also given
+    relative to a Merge. For the bundle: the cause of the merge, its share of invalid pages (with superblocks
+    also of valid pages), its M-Merges since its last Merge, and the wear of its blocks and of the plane. If
+    they vary, also the numbers of free blocks and of other bundles in the plane. The observation at the end
+    of an episode is that of the last decision.
 
     ## Rewards
     The default objective is `{"merge_time": 1.0}`, the nominal time of all commands of merges (scans, copies
-    and erases) in units of a page program. Other terms: `wear` counts erased blocks, and parts of blocks as
-    fractions; `levelling` is the cost of uneven wear; `spoiled` counts pages that erases of neighbours have
-    destroyed (only with `ftl.disturb_care: false`). The default reward is `{"baseline": "mmerge"}`: each page
-    that the host writes earns the mean merge time per host page under `mmerge`. This time is also the unit,
-    so a return of r means that the agent saved the merge time of r host pages.
+    and erases) in units of a page program. Other terms are `wear`, which counts erased blocks, and parts of
+    blocks as fractions; `levelling`, the cost of uneven wear; and `spoiled`, which counts pages that erases
+    of neighbours have destroyed (only with `ftl.disturb_care: false`). The default reward is
+    `{"baseline": "mmerge"}`. Its price, for each page that the host writes, is the mean merge time per host
+    page under `mmerge`. Its unit is the same time. A return of r therefore means that the agent has saved, in
+    comparison with `mmerge`, the merge time of r host pages.
 
     ## Starting State
     The device is full and preconditioned by the workload, with Merges only.
@@ -119,8 +123,8 @@ class MergePlanEnv(DecisionEnv):
     | name | type | default | meaning |
     |---|---|---|---|
     | `device` | see `DecisionEnv` | `"pen-demo"` | a device with `ftl.mapping: block` |
-    | `workload` | see `DecisionEnv` | `"block_mixed"` | |
-    | `proposers` | list of str | `("mmerge",)` | merge rules whose picks info and observation show |
+    | `workload` | see `DecisionEnv` | `"block_mixed"` | a workload for devices that map blocks |
+    | `proposers` | list of str | `("mmerge",)` | merge rules whose picks info and observation contain |
     """
 
     options_type = MergePlanOptions

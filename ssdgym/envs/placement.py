@@ -1,4 +1,4 @@
-"""The environment of placement: which stream a page is written to."""
+"""The environment of placement: the agent chooses the stream to which a page is written."""
 
 from __future__ import annotations
 
@@ -32,13 +32,16 @@ PLACEMENT = "placement"
 class StreamDecision(Decision):
     """The decision where a page goes: action k below S is stream k, action S + j the sub-block of proposer j.
 
+    Proposer 0 is the device's own placement, and the others are the argument `proposers`.
+
     Args:
-        pages: which pages the agent places: pages that the host writes, relocated pages, or both.
+        pages: which pages the agent places: `host` pages, `relocated` pages, or `both`.
         per: one decision for each `page` that the host writes, or one for all pages of a `request`.
-        streams: number of streams S; None: as many as the device's placement and the proposers have.
+        streams: number of streams S. If it is None, S is the largest number of streams of a proposer.
         victims: policy that chooses victims, without a placement; None if the agent also chooses victims.
-        proposers: placements whose choices are shown after the choice of the device's own placement.
-        price: price of the space that dead pages occupy (see `Credits`); None: decisions get no credit.
+        proposers: placements whose choices the agent sees.
+        price: price of the space that dead pages occupy (see `Credits`). If it is None, infos do not
+            contain the cost of each decision.
 
     Raises:
         SsdgymError: an argument has a wrong type or value, or there is a `price` while `per` is `request`.
@@ -78,7 +81,7 @@ class StreamDecision(Decision):
         self.propose("stream", [PLACEMENT, *proposers])
 
     def observe(self, features: Any, devices: Sequence[DeviceConfig]) -> None:
-        """Choose the features to observe on devices, and the tracker that credits decisions."""
+        """Select the features to observe on devices, and the tracker that records the cost of decisions."""
         super().observe(features, devices)
         noting = self.price is not None and len(devices) > 0
         self._crediting = [credit_tracker(self.kinds, devices)] if noting else []
@@ -87,7 +90,7 @@ class StreamDecision(Decision):
         """Return the device with the agent's streams, and with the trackers of features and of credit.
 
         Raises:
-            SsdgymError: decisions get credit, but a levelling rule of the device also moves pages.
+            SsdgymError: `price` is given, but a levelling rule of the device also moves pages.
         """
         if self.price is not None and PageFtl.of(device.ftl).levelling is not None:
             raise SsdgymError(
@@ -100,7 +103,8 @@ class StreamDecision(Decision):
         """Return the device with the agent's streams, and with the given trackers and proposers.
 
         Raises:
-            SsdgymError: there are too few streams, or sub-blocks cannot be chosen here.
+            SsdgymError: a proposer has more than S streams; or a proposer chooses sub-blocks, but the
+                device's placement does not, or decisions are about whole requests.
         """
         own = beside_on(device).get("placement")
         assert own is not None, "this FTL has one"
@@ -123,19 +127,19 @@ class StreamDecision(Decision):
                     f"streams = {streams} are too few for the placement {label}, which has {count}; give at "
                     "least as many."
                 )
-        # Otherwise the placement rule itself already reserves the free blocks that its streams need.
+        # If neither holds, the placement already reserves the free blocks that its streams need.
         kept = streams if RELOCATE in self.kinds or streams > own.streams else 1
         changes = {"min_streams": kept, "trackers": [*trackers, *(rule.label for rule in self.placements)]}
         return with_victims(with_ftl(device, changes), self.policy)
 
     def candidates_on(self, devices: Sequence[DeviceConfig]) -> int:
-        """Return the number of actions on the device that has most: streams, and proposers of sub-blocks."""
+        """Return the largest number of actions on a device: S, or S + P if its placement picks sub-blocks."""
         proposing = 1 + len(self.placements)
         return max(streams_of(one) + beside_on(one)["placement"].targets * proposing for one in devices)
 
     def spec(self) -> ObservationSpec:
         """Return the specification of observations; `ask` adds the features."""
-        # At the horizon no decision is due; the observation is then as if a host page were placed.
+        # The observation at the horizon, where no decision is due, describes the placement of a host page.
         return basic_spec(self.external, stream_describer())
 
 
@@ -171,7 +175,7 @@ class PlacementOptions(Options):
 
     @classmethod
     def decision_arguments(cls) -> tuple[str, ...]:
-        """Return the names of the decision's arguments without `credit`, which only training uses."""
+        """Return the names of the decision's arguments, except `credit`, which only training uses."""
         return tuple(name for name in super().decision_arguments() if name != "credit")
 
 
@@ -180,65 +184,73 @@ class PlacementEnv(DecisionEnv):
 
     ## Description
     Every page that the host writes or garbage collection relocates goes to the open block of a *write
-    stream*. Pages that will be overwritten at about the same time should share a block: their block then
-    becomes invalid as a whole, and its erase needs no relocations. When a page will be overwritten is
-    unknown; the agent sees when it was written before. See `ssdgym.envs.DecisionEnv` for spaces, rewards and
-    episodes shared by all environments.
+    stream*. Pages that will be overwritten at about the same time should share a block: the block then
+    becomes invalid as a whole, and its erase needs no relocations. The time of the next overwrite is not
+    observed; the times of earlier writes are. See `ssdgym.envs.DecisionEnv` for spaces, rewards and episodes
+    shared by all environments.
 
     ## Action Space
-    `Discrete(S)`: action `k` is always stream `k`, and all actions are valid. A plane keeps a block open for
-    each stream, so streams cost spare space. `pages` says which pages the agent places; the device's
-    placement places the others. With `per="request"` the action for the first page of a host request applies
-    to all its pages; each relocated page still has its own decision.
+    `Discrete(S)`: action `k` is always stream `k`, and all actions are valid. A plane has an open block for
+    each stream, so streams cost spare space. The argument `pages` says which pages the agent places; the
+    device's placement places the other pages. With `per="request"`, the action for the first page of a host
+    request applies to all pages of the request. Each relocated page still has its own decision.
 
     If the device's placement may choose a sub-block of a block in the pool (`hotness_groups`,
-    `hot_to_victims`), there are S + P actions. Proposer 0 is this placement; proposers 1 to P - 1 are the
-    argument `proposers`. Action `S + j` places the page in the sub-block that proposer `j` chooses. It is
-    masked if proposer `j` chooses a stream, or the same sub-block as an earlier proposer.
+    `hot_to_victims`), there are S + P actions, where P is the number of proposers. Proposer 0 is this
+    placement, and proposers 1 to P - 1 are the argument `proposers`. Action `S + j` places the page in the
+    sub-block that proposer `j` chooses. This action is masked if proposer `j` chooses a stream, or the same
+    sub-block as an earlier proposer.
 
-    `info["proposed"][j]` is the action that proposer `j` would choose now. An agent that always takes
-    `info["proposed"][0]` gives the same device, bit for bit, as the device's own placement (`ftl.placement`).
+    `info["proposed"][j]` is the action that proposer `j` would choose now. An agent that always chooses
+    `info["proposed"][0]` leaves the same device, bit for bit, as the device's own placement
+    (`ftl.placement`).
 
     ## Observation Space
-    For each stream: the written share of its open block, the valid share of its blocks, their mean age, their
-    share of the plane, the age and the relocated share of the pages that went there lately, the difference
-    between their age and the page's, whether the page's data is there now, and which proposers choose it. For
-    the page: whether it is relocated, the time since its last write, the last two intervals between writes,
-    decaying update counts of the page and of its neighbours, how often it was relocated, and the age and the
-    stream of the block that holds it. For a sub-block, the features of a stream describe its block; others
-    say how near the block is to its erase, and whether the sub-block is in the block's best erase set. A
-    tracker (`ssdgym.policy.page_history`) records the history of pages and streams from past events only.
+    For each stream: the written share of its open block, the valid share of its pages, the mean age of its
+    blocks, its share of the plane's blocks, the mean age and the relocated share of the pages that were
+    lately written to it, the difference between this age and the age of the page to place, whether it holds
+    the present data of this page, and which proposers choose it. For the page to place: whether it is
+    relocated, the host pages written since its last write, the last two intervals between its writes,
+    decaying counts of the writes to the page and to its neighbours, the number of its relocations, and the
+    age and the stream of the block that holds it. For a sub-block, the features of a stream describe its
+    block. Further features of a sub-block say how near the block is to its erase, and whether the sub-block
+    is in the block's best erase set. A tracker (`ssdgym.policy.page_history`) records the history of pages
+    and streams, from past events only.
 
     ## Rewards
-    The default objective is `{"relocations": 1.0}`; the baseline of the default reward is
-    `cost_benefit(since_close=1)` with the device's placement. The cost of a choice appears when its block is
-    collected, thousands of decisions later, and mixed with the costs of all other choices.
+    The default objective is `{"relocations": 1.0}`. The baseline of the default reward is
+    `cost_benefit(since_close=1)` with the device's placement. The cost of a choice is part of the reward when
+    the block of the page is collected, thousands of decisions later, mixed with the costs of other choices.
 
-    `credit={"kind": "page", "price": p}` adds the cost of each choice to the infos; device and rewards stay
-    the same. The choices about one page form a chain for as long as its data lives:
+    `credit={"kind": "page", "price": p}` adds the cost of each single choice to the infos, and changes
+    neither device nor rewards. The choices about one page form a chain, which ends when the page is
+    overwritten or trimmed. Its copy is then *dead*:
 
-    - A relocation of the copy that a choice has placed costs 1. The choice about the relocation is the next
-      one in the chain.
-    - When the copy is dead (overwritten or trimmed) and its block is erased, the last choice in the chain
-      costs `p * waited / logical pages`, where `waited` is the number of host pages written between the death
-      and the erase. This is a rent for the space that the dead copy has occupied.
+    - A relocation of the copy that a choice has placed costs this choice 1. The choice about the relocation
+      is the next one in the chain.
+    - When a dead copy is erased, the last choice in the chain costs `p * waited / logical pages`, where
+      `waited` is the number of host pages written since the copy became dead. This is a rent for the space
+      that the dead copy has occupied.
 
     `info["decision"]` is the number of the present decision, from 0 in every episode. `info["credits"]` lists
     the decisions whose cost became known in the last step, as `ssdgym.envs.rewards.credit.Credit`
     (`decision`, `cost`, `following`); `following` is the next decision in the chain, or -1. Each decision is
-    listed once, or is still open at the end of the episode. A vector environment has a list for each device.
-    `ssdgym.envs.rewards.credit.CreditBuffer` joins credits to observations and actions.
+    listed once, unless its cost is not known at the end of the episode. In a vector environment,
+    `info["credits"]` contains a list for each device. `ssdgym.envs.rewards.credit.CreditBuffer` joins credits
+    to observations and actions.
 
-    With `pages="host"` a choice pays for all relocations of its page until the page dies. Copies that the
-    agent has not placed, such as those from before the episode, get no credit. The old copy of a relocated
-    page pays no rent. Credit is refused with `per="request"`, where one choice is about several pages.
+    With `pages="host"`, the cost of a choice includes all relocations of its page up to the next overwrite.
+    Copies that the agent has not placed, such as those from before the episode, have no credit. The old copy
+    of a relocated page costs no rent. `credit` with `per="request"` raises, because one choice is then about
+    several pages.
 
     Set `p` to the Lagrange multiplier of spare space. On a full device every host page makes one copy dead,
-    and dead copies fill the spare space. So a dead copy waits, on average, for as many host pages as there
-    are spare pages, whatever the agent does. Under that constraint relocations are fewest if each page pays
-    for its waiting what more spare space would save: `p = -dR/ds`, where R is the number of relocations per
-    host page and s the spare pages as a share of the logical pages. Measure it with any placement:
-    `(R(0.13) - R(0.17)) / 0.04` of `sep_gc` on `demo-placement` is 15 for `zipf80` and 10 for `hot90`.
+    and dead copies fill the spare space. Under any policy, a dead copy therefore waits on average for as many
+    host pages as there are spare pages. Under this constraint relocations are fewest if the rent of waiting
+    equals the relocations that the same amount of additional spare space would save: `p = -dR/ds`. Here R is
+    the number of relocations per host page, and s the number of spare pages per logical page. Measure p with
+    any placement: `(R(0.13) - R(0.17)) / 0.04` of `sep_gc` on `demo-placement` is 15 for `zipf80` and 10 for
+    `hot90`.
 
     ## Arguments
     | name | type | default | meaning |
@@ -246,9 +258,9 @@ class PlacementEnv(DecisionEnv):
     | `device` | see `DecisionEnv` | `"demo-placement"` | a device whose small blocks make streams cheap |
     | `pages` | str | `"both"` | which pages the agent places: `host`, `relocated` or `both` |
     | `per` | str | `"page"` | one decision for each `page` that the host writes, or for each `request` |
-    | `streams` | int or `None` | `4` | number of streams S; `None`: what placement and proposers need |
+    | `streams` | int or `None` | `4` | number of streams S; `None`: the most that a proposer needs |
     | `victims` | str | `"cost_benefit(since_close=1)"` | policy that chooses the blocks to erase |
-    | `proposers` | list of str | `()` | further placements (compiled rules) whose choices are shown |
+    | `proposers` | list of str | `()` | further placements (compiled rules) whose choices the agent sees |
     | `credit` | mapping or `None` | `None` | report the cost of each decision: see Rewards |
     """
 

@@ -1,6 +1,6 @@
 """Pictures of a device and its present decision, as arrays of pixels or as text.
 
-A cell of a picture is a rectangle that stands for a block; a dot is a square in a cell that stands for a page.
+A cell of a picture is a rectangle that stands for a block. A dot is a square in a cell; it stands for a page.
 """
 
 from __future__ import annotations

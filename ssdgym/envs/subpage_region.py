@@ -1,4 +1,4 @@
-"""The environment of small writes: whether parts of a page go to the region of small writes."""
+"""The environment of small writes: the agent chooses whether parts of a page go to a region for them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ssdgym.envs.features import Setting
 from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError, shown
 
-#: The two decisions: their names in a `Setting`, and their bits in `external`.
+#: The names of the two decisions in `Setting.kinds`, and their bits in `ObservationSpec.external`.
 _QUESTIONS = {"FLUSHES": ASK_FLUSHES, "COLLECTED": ASK_COLLECTED}
 #: The decisions that the agent takes, by the value of the argument `decides`.
 DUE = {"flushes": ("FLUSHES",), "collected": ("COLLECTED",), "both": tuple(_QUESTIONS)}
-#: The name of the FTL's own choice among the proposers.
+#: The name of the only proposer: the FTL's own rules.
 REGION_RULE = "region_rule"
 
 
@@ -30,8 +30,8 @@ class RegionDecision(Decision):
     """The decision whether parts of pages go to the main area (action 0) or the region (action 1).
 
     Args:
-        decides: decisions that the agent takes: about incomplete groups that leave the write buffer
-            (`flushes`), about subpages of a region block that is `collected`, or `both`.
+        decides: decisions that the agent takes: `flushes`, about incomplete groups that leave the write
+            buffer; `collected`, about subpages of a region block that is collected; or `both`.
         victims: policy that chooses victims in the main area.
 
     Raises:
@@ -55,7 +55,7 @@ class RegionDecision(Decision):
         return Setting(tuple(devices), kinds=(KINDS[REGION], *self.due))
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
-        """Return the device with the victim policy; it must have a region of small writes."""
+        """Return the device with the victim policy; raise SsdgymError if it has no region of small writes."""
         _check(device)
         return with_victims(device, self.policy)
 
@@ -66,7 +66,7 @@ class RegionDecision(Decision):
 
 
 def _check(device: DeviceConfig) -> None:
-    """Raise if the device has no region of small writes."""
+    """Raise SsdgymError if the device has no region of small writes."""
     kind = SubpageFtl.of(device.ftl).kind
     if kind != SubpageKind.SUBFTL:
         raise SsdgymError(
@@ -98,51 +98,54 @@ class SubpageRegionEnv(DecisionEnv):
     ## Description
     Pages of flash are large, and many writes are small. On devices of `ftl.mapping: subpage` and `ftl.kind:
     subftl`, a write of part of a page can go to two areas. In the *region*, each sector is programmed into a
-    subpage; a page takes several such programs one after the other without an erase. In the *main area*, a
-    whole page holds a *group* of consecutive sectors, and is programmed after the other sectors of the group
-    have been read. The region is small: a sector that is not overwritten soon is *advanced* (programmed again
-    to the next subpage of its page), and at last evicted to the main area, which costs a whole page after
-    all. See `ssdgym.envs.DecisionEnv` for spaces, rewards and episodes shared by all environments.
+    subpage of a flash page; the subpages of a page are programmed one after the other, without an erase
+    between them. In the *main area*, a flash page contains a *group* of consecutive sectors. It is programmed
+    after the other sectors of the group have been read. The region is small: a sector that is not
+    overwritten soon is *advanced* (programmed again, to the next subpage of its page), and later evicted to
+    the main area, at the cost of a whole page. See `ssdgym.envs.DecisionEnv` for spaces, rewards and episodes
+    shared by all environments.
 
     ## Action Space
-    `Discrete(2)`, both always valid; `decides` says which of two decisions are due:
+    `Discrete(2)`; both actions are always valid. `decides` says which of two decisions the agent takes:
 
-    | decision | 0 | 1 |
+    | decision | action 0 | action 1 |
     |---|---|---|
     | `flushes`: less than a whole group leaves the write buffer | main area: read-modify-write | region |
     | `collected`: a valid subpage is in a region block that is collected | evict its group | keep it there |
 
-    A collection keeps at most 3/4 of a block; beyond that, subpages are evicted without a decision.
+    A collection keeps subpages in at most 3/4 of a block, and evicts others without a decision.
 
-    `info["proposed"][0]` is the FTL's own choice: all sectors that leave the buffer go to the region, and
-    sectors that were overwritten in a region are kept. An agent that always takes it gives the same device as
-    the FTL, bit for bit, whatever `ftl.rule` and `ftl.advance` are.
+    `info["proposed"][0]` is the FTL's own choice. All sectors that leave the write buffer go to the region,
+    and sectors are kept if their old data was in a region when they were written. An agent that always
+    chooses it leaves the same device as the FTL, bit for bit, whatever `ftl.rule` and `ftl.advance` are.
 
     ## Observation Space
     For each area: the cost of the action now in time, in bytes and in reads, the pages left in the area's
-    open block and how many of them hold a sector to advance first, and how full the area is. For the data:
-    which decision is due, the share of the group that leaves the buffer, the share of the rest that is in a
-    region, whether the old data was there, how often the host has written it, how many more passes (each
-    programs one subpage of every page of a block) the region allows, and the progress of its collection. If
-    the data has no plane yet, the features describe the plane that is next in turn.
+    open block, how many of these contain a sector that must be advanced first, and how full the area is. For
+    the data: which decision is due, the share of the group that leaves the write buffer, the share of the
+    group that is in a region, whether the old data was in a region, how often the host has written it, how
+    many more passes the region allows before an erase, and the progress of the collection. A *pass* programs
+    one subpage in every page of a block. If the data has no plane yet, the features describe the plane that
+    is next in turn.
 
     ## Rewards
     The default objective is `{"flash_time": 1.0}`, the nominal time of all flash commands in units of a page
-    program, which limits the throughput of a busy device. Other terms: `amplification` for wear, and
-    `small_writes` for small writes alone. The default reward is `{"baseline": "greedy"}`, subFTL's own rules
-    with greedy victims: each page (sector) that the host writes earns the baseline's mean cost of a page.
-    This cost is also the unit, so a return of r means that the agent saved the time of r host pages.
+    program, which limits the throughput of a busy device. Other terms are `amplification`, the cost in wear,
+    and `small_writes`, which counts only small writes. The default reward is `{"baseline": "greedy"}`: the
+    baseline is subFTL's own rules with greedy victims. Price and unit are both its mean cost per host page
+    (sector). A return of r therefore means that the agent has saved, in comparison with the baseline, the
+    flash time of r host pages.
 
     ## Episode End
-    An episode ends after `horizon` host pages (sectors). A request writes its sectors of one group together,
-    so an episode may be a few sectors longer.
+    An episode ends after `horizon` host pages (sectors). The sectors that a request writes in a group are
+    counted together, so an episode may be a few sectors longer.
 
     ## Arguments
     | name | type | default | meaning |
     |---|---|---|---|
     | `device` | see `DecisionEnv` | `"demo-region"` | one with `ftl.mapping: subpage`, `ftl.kind: subftl` |
     | `workload` | see `DecisionEnv` | `"small_mixed"` | a workload of small writes |
-    | `decides` | str | `"both"` | `flushes`, `collected` or `both`; subFTL's rule takes the other decision |
+    | `decides` | str | `"both"` | `flushes`, `collected` or `both`; subFTL's rule decides all else |
     | `victims` | str | `"greedy"` | policy that chooses the blocks to erase in the main area |
     """
 

@@ -228,10 +228,7 @@ class DecisionVectorEnv(OneThread, SyncVectorEnv):
         return over
 
     def _start(
-        self,
-        which: Sequence[int],
-        seeds: Sequence[int | None] | None = None,
-        workload: int | None = None,
+        self, which: Sequence[int], seeds: Sequence[int | None] | None = None, workload: int | None = None
     ) -> None:
         """Begin an episode in the environments `which`, with `seeds` (n,) or drawn seeds."""
         drawn = [self.envs[i].draw_seed(None if seeds is None else seeds[i]) for i in which]

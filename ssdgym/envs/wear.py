@@ -1,4 +1,4 @@
-"""The environment of wear levelling: which block of cold data is moved, if any."""
+"""The environment of wear levelling: the agent chooses a block of cold data that is moved, or none."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from ssdgym.errors import SsdgymError, shown
 
 
 class ColdBlockDecision(Decision):
-    """The decision which closed block, if any, is emptied to level wear; action k takes candidate k.
+    """The decision which closed block, if any, is emptied to level wear.
 
-    `victims` names the victim policy, `own` the levelling rule given to devices without a levelling rule.
+    `victims` names the victim policy. `own` names the levelling rule for devices that have none.
     """
 
     kind: ClassVar[int] = LEVEL
@@ -38,7 +38,7 @@ class ColdBlockDecision(Decision):
         self.propose("candidate", ["levelling_rule"])
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
-        """Return the device with a levelling rule (its own or `own`), which proposes, and a victim policy.
+        """Return the device with its levelling rule (`own` if it has none), as proposer, and a victim policy.
 
         Raises:
             SsdgymError: the device's placement chooses sub-blocks and not streams.
@@ -86,21 +86,24 @@ class WearLevelEnv(DecisionEnv):
     `ssdgym.envs.DecisionEnv` for spaces, rewards and episodes shared by all environments.
 
     ## Action Space
-    `Discrete(K)`: action 0 moves nothing. The next candidates are the block that the device's own rule
-    (`ftl.levelling`) would empty, if any, and the closed blocks of the plane by rising erase counts. Actions
-    without a block are masked.
+    `Discrete(K)`: action 0 moves nothing. Action 1 empties the block that the device's own rule
+    (`ftl.levelling`) would empty. The next actions empty the other closed blocks of the plane, those with
+    fewest erases first; they begin at action 1 if the rule would empty none. Actions without a block are
+    masked.
 
-    `info["proposed"][0]` is the choice of the device's own rule. An agent that always takes it gives the same
-    device as the rule, bit for bit.
+    `info["proposed"][0]` is the number of the action that the device's own rule would choose. An agent that
+    always chooses it leaves the same device as the rule, bit for bit.
 
     ## Observation Space
-    For each block: its valid share, the times since it was closed and last invalidated, and its wear relative
-    to the plane's mean; all are 0 for action 0. For the decision: the spread of wear in the plane, and the
-    free pages of its pool.
+    For each block: its valid share, the pages reclaimed per page relocated, the host pages written since it
+    was closed and since its last invalidation, and its wear relative to the plane's mean; all of these are 0
+    for action 0. For the decision: the host pages and the time since the last decision, the spread of wear
+    in the plane, and the free pages of the plane's pool.
 
     ## Rewards
-    The default objective is `{"relocations": 1.0, "levelling": 0.01}`: relocations of collection and of
-    levelling in blocks, and the rise of the sum of squared erase counts. The default reward is `"plain"`.
+    The default objective is `{"relocations": 1.0, "levelling": 0.01}`. The first term counts relocations of
+    garbage collection and of levelling, in blocks. The second term is the increase of the sum of squared
+    erase counts, per block. The default reward is `"plain"`.
 
     ## Arguments
     | name | type | default | meaning |
@@ -109,7 +112,7 @@ class WearLevelEnv(DecisionEnv):
     | `horizon` | see `DecisionEnv` | `32768` | episodes long enough for wear to differ |
     | `candidates` | int | `8` | number of candidates K |
     | `victims` | str | `"greedy"` | policy that chooses the blocks to erase |
-    | `levelling` | str | `"dual_pool(threshold=8)"` | the rule given to devices without a levelling rule |
+    | `levelling` | str | `"dual_pool(threshold=8)"` | levelling rule of devices that have none of their own |
     """
 
     options_type = WearLevelOptions

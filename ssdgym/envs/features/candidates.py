@@ -1,7 +1,8 @@
-"""Features of a candidate, centred on the usual values of victims on a full device.
+"""Features of a candidate: an erase set ("the set") or, in decisions about levelling, a closed block.
 
-Logarithms are to base 4, so the difference of two features is the logarithm of a ratio:
-`log_benefit + log_age` orders candidates as cost-benefit does, `log_benefit` alone nearly as greedy does.
+Constants in the formulas bring the usual values of victims on a full device near 0. log4 is the logarithm to
+base 4. The sum `log_benefit + log_age` ranks candidates as cost-benefit does. `log_benefit` alone ranks them
+nearly as greedy does.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ def _sub_blocks(device: DeviceConfig) -> bool:
 
 
 def _of_several_sizes(setting: Setting) -> bool:
-    """Return whether candidates differ in their number of pages."""
+    """Return whether candidates can differ in their number of pages."""
     several_planes = setting.has(lambda device: device.multi_plane != "none")
     return setting.most_blocks > 1 or setting.has(_sub_blocks) or several_planes
 
 
 def _separated(device: DeviceConfig) -> bool:
-    """Return whether relocated pages have a stream of their own, and no other rule places pages."""
+    """Return whether the placement is `sep_gc`: a stream for host pages, and one for relocated pages."""
     return getattr(device.ftl, "placement", "") == "sep_gc"
 
 
@@ -46,20 +47,20 @@ def log_benefit(view, candidate, decision):
 
 @inlined
 def _log_age(view, since, part):
-    """Return log4(part * age / logical pages), with the age in host pages."""
+    """Return log4(part * age / logical pages): age = host pages written since the clock was `since`."""
     age = (view.control[0].clock - since + 1.0) / view.params[0].logical_pages
     return clip(log2(part * age) / 2.0, -8.0, 8.0)
 
 
 @feature(unit=_LOG, low=-8.0, high=8.0, default=always)
 def log_age(view, candidate, decision):
-    """Return log4(100 * host pages since the last invalidation in the set's blocks / logical pages)."""
+    """Return log4(100 * h / logical pages): h = host pages since an invalidation in the set's blocks."""
     return _log_age(view, candidate.invalidated_at, 100.0)
 
 
 @feature(unit=_LOG, low=-8.0, high=8.0, default=always)
 def log_age_closed(view, candidate, decision):
-    """Return log4(10 * host pages since the last of the set's blocks was closed / logical pages)."""
+    """Return log4(10 * h / logical pages): h = host pages since the last of the set's blocks was closed."""
     return _log_age(view, candidate.closed_at, 10.0)
 
 
@@ -78,18 +79,18 @@ def _log_rate(view, updates, pages):
 
 @feature(unit=_LOG, low=-4.0, high=4.0, samples_pages=True)
 def log_update_rate(view, candidate, decision):
-    """Return log4(mean host writes of a sample of the set's valid pages / mean of all logical pages).
+    """Return log4((a + 0.5) / (b + 0.5)): mean host writes a of sampled valid pages, b of all logical pages.
 
-    It is 0 if the set has no valid page.
+    The feature is 0 if the set has no valid page.
     """
     return _log_rate(view, candidate.updates, candidate.sampled) if candidate.sampled > 0 else 0.0
 
 
 @feature(unit=_LOG, low=-4.0, high=4.0, samples_pages=True)
 def log_neighbour_rate(view, candidate, decision):
-    """Return `log_update_rate` for the sampled pages' neighbours in aligned groups of four logical pages.
+    """Return `log_update_rate` of the logical pages that share aligned groups of four with sampled pages.
 
-    It is 0 if there are no such neighbours.
+    The sampled pages themselves are left out. The feature is 0 if no page remains.
     """
     pages = candidate.neighbours
     return _log_rate(view, candidate.neighbour_updates, pages) if pages > 0 else 0.0
@@ -97,9 +98,9 @@ def log_neighbour_rate(view, candidate, decision):
 
 @feature(unit="ratio", low=-2.0, high=2.0, default=always)
 def wear(view, candidate, decision):
-    """Return 2 (e - m) / (m + 1), where e is the set's mean erase count and m that of all candidates.
+    """Return 2 (e - m) / (m + 1), with e = mean erases of the set's sub-blocks, m = mean of all candidates.
 
-    In decisions about levelling, m is the mean erase count of the plane.
+    In decisions about levelling, m is the mean of all sub-blocks of the plane.
     """
     erases = candidate.erases / candidate.sub_blocks
     return clip(2.0 * (erases - decision.mean_erases) / (decision.mean_erases + 1.0), -2.0, 2.0)
@@ -114,7 +115,8 @@ def _wears_out(setting: Setting) -> bool:
 def log_wear_gap(view, candidate, decision):
     """Return log4((erases of the most worn free block - mean erases of the set) / erases left to that block).
 
-    The erases left are the mean endurance minus the block's erases, at least 1/40 of the mean endurance.
+    The erases left are the mean endurance minus the block's erases since its life began, at least 1/40 of the
+    mean endurance. The feature is -8 if the plane has no free block.
     """
     params, worn = view.params[0], most_worn_free(view, decision.plane)
     if worn < 0 or not params.endures:
@@ -127,7 +129,7 @@ def log_wear_gap(view, candidate, decision):
 
 @feature(low=-1.0, default=lambda setting: setting.has(_separated))
 def gc_stream(view, candidate, decision):
-    """Return 2 s - 1, where s is the share of the set's blocks that hold only relocated pages."""
+    """Return 2 s - 1, where s is the share of the set's blocks in the stream of relocated pages."""
     return 2.0 * candidate.relocated / candidate.pairs - 1.0
 
 
@@ -155,7 +157,7 @@ def share(view, candidate, decision):
     default=lambda setting: setting.has(lambda device: device.isolation == "software"),
 )
 def neighbour_moves(view, candidate, decision):
-    """Return the pages to relocate from neighbouring sub-blocks, divided by the pages per block."""
+    """Return the number of pages to relocate from sub-blocks beside the set, divided by pages per block."""
     return candidate.beside / view.params[0].pages_per_block
 
 

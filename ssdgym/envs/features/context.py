@@ -1,4 +1,4 @@
-"""Features of the context: free pages of the plane, pages and time since the last decision, the device."""
+"""Features of the context: of the decision, of the plane in which it is due ("the plane"), of the device."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _open_loop(device: DeviceConfig) -> bool:
 
 
 def _whole_pages(setting: Setting) -> bool:
-    """Return whether the counters of every plane count whole logical pages, in all blocks of the plane."""
+    """Return whether the counters of planes count logical pages, in all blocks, on all devices."""
     return not setting.has(lambda device: not family_of(device).counts_pages)
 
 
@@ -44,7 +44,7 @@ def _differ(setting: Setting) -> bool:
 
 
 def _joint(setting: Setting) -> bool:
-    """Return whether the agent decides about victims and about something else."""
+    """Return whether the agent takes decisions about erase sets and decisions of another kind."""
     return "ERASE" in setting.kinds and len(setting.kinds) > 1
 
 
@@ -74,7 +74,7 @@ def asks_idle(view, decision):
 
 @feature(low=-1.0, default=_whole_blocks)
 def host_pages(view, decision):
-    """Return 2 log2(1 + host pages since the last decision) / log2(1 + pages per block) - 1."""
+    """Return 2 log2(1 + h) / log2(1 + pages per block) - 1: h = host pages since the last decision."""
     pages = log2(max(decision.host_pages, 0) + 1.0)
     return clip(2.0 * pages / log2(view.params[0].pages_per_block + 1.0) - 1.0, -1.0, 1.0)
 
@@ -94,7 +94,7 @@ def elapsed(view, decision):
 
 @feature(low=-1.0, default=lambda setting: "ERASE" in setting.kinds, fits=_victims_are_blocks)
 def open_room(view, decision):
-    """Return 2 f - 1, where f is the free share of the plane's open blocks."""
+    """Return 2 f - 1, where f = free pages in the plane's open blocks / (streams * pages per block)."""
     params, plane = view.params[0], view.plane[decision.plane]
     pages = params.streams * params.pages_per_block
     return clip(2.0 * (plane.free_pages - plane.pool_pages) / pages - 1.0, -1.0, 1.0)
@@ -122,18 +122,15 @@ def pool(view, decision):
 
 @feature(default=lambda setting: setting.has(_open_loop))
 def queue(view, decision):
-    """Return log2(outstanding requests + 1) / 16."""
+    """Return log2(number of outstanding requests + 1) / 16."""
     return clip(log2(view.control[0].outstanding + 1.0) / 16.0, 0.0, 1.0)
 
 
 @feature(default=lambda setting: setting.has(_open_loop))
 def queued_writes(view, decision):
-    """Return the share of the outstanding requests that are writes.
-
-    It is 0 if no request is outstanding.
-    """
+    """Return the share of the outstanding requests that are writes; 0 if no request is outstanding."""
     control = view.control[0]
-    # Writes with which a flush empties a buffer count as outstanding writes, but not as requests.
+    # Writes that empty the write buffer at a flush are counted as outstanding writes, but not as requests.
     return min(control.outstanding_writes, control.outstanding) / max(control.outstanding, 1)
 
 

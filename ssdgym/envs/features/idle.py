@@ -1,4 +1,7 @@
-"""Features of an idle die, and of the background GC that each action (answer) allows."""
+"""Features of an idle die, and of each action, which allows the die a number of commands of a round of GC.
+
+"The round" is under way in the die or, if there is none, is the round that the die would begin.
+"""
 
 from __future__ import annotations
 
@@ -35,27 +38,27 @@ def answer_erases(view, answer, die):
 
 @feature(default=always)
 def answer_time(view, answer, die):
-    """Return log2(t + 1) / 16, where t is the action's nominal time in times of one relocation."""
+    """Return log2(t + 1) / 16, where t = nominal time of the action's commands / time of a relocation."""
     return _in_moves(view, answer.nominal_ns)
 
 
 @feature(unit="factors of four", low=-8.0, high=8.0, default=always)
 def answer_fits(view, answer, die):
-    """Return log4(nominal time of the action / mean idle time of the die)."""
+    """Return log4(nominal time of the action's commands / moving average of the die's idle times)."""
     mean = view.die[die.number].idle_mean_gap_ns
     return clip(log2((answer.nominal_ns + 1.0) / (mean + 1.0)) / 2.0, -8.0, 8.0)
 
 
 @feature(unit="factors of two", low=-8.0, high=8.0, default=always)
 def idle_room(view, die):
-    """Return log2(f / m): free pages f of the plane's pool, minimum m below which the host waits for GC."""
+    """Return log2(f / m): f = free pages in the plane's pool, m = the f below which GC starts at once."""
     pool = view.plane[die.plane].pool_pages
     return clip(log2((pool + 1.0) / max(view.params[0].low_pool, 1)), -8.0, 8.0)
 
 
 @feature(unit="factors of two", low=-8.0, high=8.0)
 def idle_space(view, die):
-    """Return log2(f / m): free pages f of the plane; m as in `idle_room`."""
+    """Return log2(f / m): f = free pages of the plane, m as in `idle_room`."""
     free = view.plane[die.plane].free_pages
     return clip(log2((free + 1.0) / max(view.params[0].low_pool, 1)), -8.0, 8.0)
 
@@ -68,37 +71,40 @@ def idle_running(view, die):
 
 @feature(high=8.0, default=always)
 def idle_moves(view, die):
-    """Return the relocations of the round, or else of the block with most invalid pages, in blocks."""
+    """Return the number of pages that the round still has to relocate, divided by the pages per block.
+
+    If no round is under way, these are the valid pages of the block with most invalid pages.
+    """
     return clip(die.moves / view.params[0].pages_per_block, 0.0, 8.0)
 
 
-# Not a default for whole blocks, of which all pages that are not relocated are invalid.
+# If whole blocks are erased, the feature is no default, because it follows from `idle_moves`.
 @feature(high=8.0, default=lambda setting: setting.has(lambda device: device.erase_unit != "block"))
 def idle_gain(view, die):
-    """Return the invalid pages of the round, or else of the block that has most, in blocks."""
+    """Return the number of invalid pages that the round reclaims, divided by the pages per block."""
     return clip(die.invalid / view.params[0].pages_per_block, 0.0, 8.0)
 
 
 @feature(default=always)
 def idle_since(view, die):
-    """Return log2(t + 1) / 16, where the die has been idle for the time of t relocations."""
+    """Return log2(t + 1) / 16, where t = time since the die became idle / time of a relocation."""
     record = view.die[die.number]
     return _in_moves(view, view.control[0].now - record.idle_since) if record.idle else 0.0
 
 
 @feature(default=always)
 def idle_last(view, die):
-    """Return log2(t + 1) / 16, where the die's last idle time was the time of t relocations."""
+    """Return log2(t + 1) / 16, where t = the die's last complete idle time / time of a relocation."""
     return _in_moves(view, view.die[die.number].idle_gap_ns)
 
 
 @feature(default=always)
 def idle_mean(view, die):
-    """Return log2(t + 1) / 16, where the die's moving average of idle times is the time of t relocations."""
+    """Return log2(t + 1) / 16, where t = moving average of the die's idle times / time of a relocation."""
     return _in_moves(view, view.die[die.number].idle_mean_gap_ns)
 
 
 @feature(default=always)
 def idle_answers(view, die):
-    """Return log2(decisions since the die became idle + 1) / 8."""
+    """Return log2(number of decisions since the die became idle + 1) / 8."""
     return clip(log2(view.die[die.number].idle_answers + 1.0) / 8.0, 0.0, 1.0)

@@ -1,4 +1,8 @@
-"""Features of merges: of a bundle of blocks, and of each plan (a way to merge the bundle)."""
+"""Features of merges: of the bundle to merge, and of each plan, a way to merge the bundle.
+
+A plan is a Merge, which copies valid pages to other blocks and erases whole blocks, or an M-Merge, which
+erases only parts of blocks (see `ssdgym.envs.MergePlanEnv`). The smallest parts of blocks are sub-blocks.
+"""
 
 from __future__ import annotations
 
@@ -36,12 +40,12 @@ def _disturbs(device: DeviceConfig) -> bool:
 
 
 def _of_disturbance(setting: Setting) -> bool:
-    """Return whether erases of neighbouring parts can destroy the data of pages."""
+    """Return whether an erase of a part can destroy data in neighbouring parts."""
     return setting.has(_disturbs)
 
 
 def _has_superblocks(setting: Setting) -> bool:
-    """Return whether Merges differ in cost; with nftl each copies one logical block, which is mostly full."""
+    """Return whether devices merge superblocks. With nftl, Merges cost about the same: one logical block."""
     return setting.has(lambda device: BlockFtl.of(device.ftl).kind == BlockKind.SUPERBLOCK)
 
 
@@ -53,7 +57,7 @@ def _pools_vary(setting: Setting) -> bool:
 
 
 def _levels_differ(setting: Setting) -> bool:
-    """Return whether the blocks of some devices are divided further than those of others."""
+    """Return whether devices differ in the number of sub-blocks per block."""
     return len({device.geometry.sub_blocks_per_block for device in setting.devices}) > 1
 
 
@@ -71,13 +75,13 @@ def plan_cost_ratio(view, plan, bundle):
 
 @feature(unit="blocks", high=64.0, default=always)
 def plan_copies(view, plan, bundle):
-    """Return the pages that the plan copies, in blocks."""
+    """Return the number of pages that the plan copies, divided by the pages per block."""
     return clip(plan.copies / bundle.block_pages, 0.0, 64.0)
 
 
 @feature(unit="blocks", high=64.0, default=always)
 def plan_out_copies(view, plan, bundle):
-    """Return the pages that the plan copies out of parts before it erases them, in blocks."""
+    """Return the pages that the plan copies out of parts before it erases the parts / pages per block."""
     return clip(plan.out_copies / bundle.block_pages, 0.0, 64.0)
 
 
@@ -95,46 +99,43 @@ def plan_erase_time(view, plan, bundle):
 
 @feature(unit="factors of two", high=16.0, default=_of_disturbance)
 def plan_restored(view, plan, bundle):
-    """Return log2(1 + smallest parts that are erased only because of disturbance)."""
+    """Return log2(1 + number of smallest parts that the plan erases only because of disturbance)."""
     return clip(log2(plan.restored + 1.0), 0.0, 16.0)
 
 
 @feature(unit="factors of two", high=16.0, default=_of_disturbance)
 def plan_at_tolerance(view, plan, bundle):
-    """Return log2(1 + sub-blocks that lose their data if a neighbour is erased once more)."""
+    """Return log2(1 + smallest parts that lose data if, after the plan, a neighbour is erased once more)."""
     return clip(log2(plan.at_tolerance + 1.0), 0.0, 16.0)
 
 
 @feature(default=always)
 def plan_is_merge(view, plan, bundle):
-    """Return 1 for a Merge, 0 for an M-Merge."""
+    """Return 1 if the plan is the Merge, 0 if it is an M-Merge."""
     return 1.0 if plan.number == 0 else 0.0
 
 
 @feature(default=always)
 def plan_is_cheapest(view, plan, bundle):
-    """Return 1 for the cheapest M-Merge that erases parts of any size, else 0."""
+    """Return 1 if the plan is the M-Merge that erases the cheapest parts of any size, else 0."""
     return 1.0 if plan.number == bundle.levels + 2 else 0.0
 
 
 @feature(default=always)
 def plan_depth(view, plan, bundle):
-    """Return l / L for the M-Merge that erases parts of blocks halved l times; at most L times are possible.
-
-    It is 0 for the other candidates.
-    """
+    """Return l / L if the plan erases parts of one size, blocks halved l times of at most L times; else 0."""
     return max(plan.depth, 0) / max(bundle.levels, 1)
 
 
 @feature(default=always)
 def cause_pool(view, bundle):
-    """Return 1 if the cause of the merge is the need of a free block, 0 if it is that the bundle is full."""
+    """Return 1 if the merge is due because a free block is needed, 0 if the bundle's blocks are full."""
     return 1.0 if bundle.cause == POOL else 0.0
 
 
 @feature(default=_levels_differ)
 def bundle_levels(view, bundle):
-    """Return how many times a block can be halved, divided by 6."""
+    """Return log2(sub-blocks per block) / 6."""
     return bundle.levels / 6.0
 
 
@@ -162,13 +163,13 @@ def bundle_invalid(view, bundle):
 
 @feature(default=_pools_vary)
 def waiting_bundles(view, bundle):
-    """Return log2(1 + other bundles of the plane that could be merged) / 16."""
+    """Return log2(1 + number of other bundles of the plane that could be merged) / 16."""
     return clip(log2(bundle.waiting + 1.0) / 16.0, 0.0, 1.0)
 
 
 @feature(unit="factors of two", low=-16.0, high=16.0, default=_pools_vary)
 def free_blocks(view, bundle):
-    """Return log2(free blocks of the plane / number of blocks that host writes must leave free)."""
+    """Return log2(free blocks of the plane / number of free blocks at which merges begin)."""
     return _ratio(bundle.free_blocks, bundle.kept_blocks)
 
 

@@ -1,6 +1,7 @@
-"""Features of the page that is placed, whether the host writes it or garbage collection relocates it.
+"""Features of the page that is placed ("the page"): the host writes it, or garbage collection relocates it.
 
-Ages and intervals are log4(10 * host pages / logical pages), as in `log_age_closed`.
+Ages and intervals are counted in host pages, the pages that the host has written to the whole device. If an
+age is p host pages, the feature is log4(10 p / logical pages). The age of the device is all its host pages.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _LOG = "factors of four"
 
 
 def _host_and_relocated(setting: Setting) -> bool:
-    """Return whether decisions are about both host pages and relocated pages, and nothing else."""
+    """Return whether the agent decides about host pages and relocated pages, and about nothing else."""
     return set(setting.kinds) == {"PLACE", "RELOCATE"}
 
 
@@ -35,7 +36,7 @@ def page_relocated(view, page):
 def page_age(view, page):
     """Return log4(10 * host pages since the host last wrote the page / logical pages).
 
-    For a page that was never written, it is the age of the device.
+    For a page that was never written, the feature uses the age of the device.
     """
     return clip(log_age(view, view.page_memory[page.lpn].written), -16.0, 16.0)
 
@@ -49,21 +50,21 @@ def page_interval(view, page):
 
 @feature(unit=_LOG, low=-16.0, high=16.0, default=always)
 def page_interval_before(view, page):
-    """Return `page_interval` between the third-last and second-last host write of the page, 8 if unknown."""
+    """Return the `page_interval` from the third-last to the second-last host write; 8 if unknown."""
     interval = view.page_memory[page.lpn].earlier
     return _log_pages(view, interval) if interval > 0.0 else 8.0
 
 
 @feature(unit="factors of two", high=32.0, default=always)
 def page_updates(view, page):
-    """Return log2(1 + host writes of the page), a count that halves in (logical pages) host pages."""
+    """Return log2(1 + c): c counts the page's host writes, and halves every (logical pages) host pages."""
     own = view.page_memory[page.lpn]
     return clip(log2(1.0 + faded(view, own.updates, own.written, 1.0)), 0.0, 32.0)
 
 
 @feature(unit="factors of two", high=32.0, default=always)
 def page_group_updates(view, page):
-    """Return `page_updates` for the mean count of the page's aligned group of 16 logical pages."""
+    """Return log2(1 + mean of c in the page's aligned group of 16 logical pages): c as in `page_updates`."""
     group = view.page_memory[page.lpn - page.lpn % GROUP]
     return clip(log2(1.0 + faded(view, group.group_updates, group.grouped, 1.0) / GROUP), 0.0, 32.0)
 
@@ -78,7 +79,7 @@ def page_moves(view, page):
 def page_block_age(view, page):
     """Return log4(10 * host pages since the block that holds the page was closed / logical pages).
 
-    It is the age of the device if no block holds the page.
+    If no block holds the page, the feature uses the age of the device.
     """
     closed = view.block[page.block].closed_at if page.block >= 0 else 0
     return _log_pages(view, view.control[0].clock - closed + 1.0)
@@ -86,7 +87,7 @@ def page_block_age(view, page):
 
 @feature(unit="stream", low=-1.0, high=15.0, default=always)
 def page_stream(view, page):
-    """Return the number of the stream whose block holds the page; -1 if there is none."""
+    """Return the number of the stream whose block holds the page; -1 if no block holds it."""
     return float(page.stream)
 
 
@@ -100,7 +101,7 @@ def page_new(view, page):
 def _interval_or_age(view, own):
     if own.interval > 0.0:
         return _log_pages(view, own.interval)
-    # A page that was written once is expected to live for twice the logical pages, or for its age if longer.
+    # Without an interval, the expected interval is the page's age, but at least 2 * logical pages.
     return _log_pages(
         view, max(view.control[0].clock - own.written + 1.0, 2.0 * view.params[0].logical_pages)
     )
@@ -121,14 +122,14 @@ def page_expected_before(view, page):
 
 @feature(unit="factors of two", high=32.0)
 def page_slow_updates(view, page):
-    """Return `page_updates` for a count that halves 8 times as slowly."""
+    """Return log2(1 + c) as `page_updates`, but c halves every (8 * logical pages) host pages."""
     own = view.page_memory[page.lpn]
     return clip(log2(1.0 + faded(view, own.slow_updates, own.written, SLOW)), 0.0, 32.0)
 
 
 @feature(unit="factors of two", high=32.0)
 def page_net_updates(view, page):
-    """Return log2(1 + d): a host write of the page adds 1 to d, a relocation subtracts 1, down to 0."""
+    """Return log2(1 + d): a host write of the page adds 1 to d, a relocation subtracts 1 if d is above 0."""
     return log2(1.0 + view.page_memory[page.lpn].net_updates)
 
 
@@ -136,7 +137,7 @@ def page_net_updates(view, page):
 def page_group_age(view, page):
     """Return `page_age` of the most recently written page in the page's aligned group of 16 logical pages.
 
-    It is the age of the device if the group was never written.
+    If the group was never written, the feature uses the age of the device.
     """
     return clip(log_age(view, view.page_memory[page.lpn - page.lpn % GROUP].grouped), -16.0, 16.0)
 
@@ -155,5 +156,5 @@ def intervals_differ(view, page):
 
 @feature(unit="factors of two", high=32.0)
 def request_pages(view, page):
-    """Return log2 of the number of pages in the host's request; 0 for a relocated page."""
+    """Return log2(number of pages in the request that writes the page); 0 for a relocated page."""
     return 0.0 if page.relocated else log2(max(view.control[0].request_pages, 1))

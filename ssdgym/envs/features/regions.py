@@ -1,4 +1,7 @@
-"""Features of small writes: of the two areas (ways) that data can go to, and of the data."""
+"""Features of small writes: of the two areas that data can go to (a *way* is the choice of one), and of data.
+
+`ssdgym.envs.SubpageRegionEnv` explains the words region, main area, group, sector, pass and advance.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ def _differ(setting: Setting) -> bool:
 
 @feature(low=-1.0, default=always)
 def way_number(view, way, sector):
-    """Return 1 for the region, -1 for the main area."""
+    """Return 1 if the area is the region, -1 if it is the main area."""
     return 2.0 * way.number - 1.0
 
 
@@ -36,64 +39,67 @@ def way_time(view, way, sector):
 
 @feature(default=always)
 def way_bytes(view, way, sector):
-    """Return the bytes that a write to this area programs now, in pages."""
+    """Return the bytes that a write to this area programs now, in units of a flash page."""
     return clip(way.programmed / sector.slots, 0.0, 1.0)
 
 
 @feature(default=always)
 def way_reads(view, way, sector):
-    """Return the pages read before the write, as a share of the pages that a group can be spread over."""
+    """Return the number of pages to read before the write, divided by the sectors of a group."""
     return clip(way.reads / sector.slots, 0.0, 1.0)
 
 
 @feature(low=-1.0, default=always)
 def way_room(view, way, sector):
-    """Return 2 f - 1, where f is the share of the area's open block that this pass can still write."""
+    """Return 2 f - 1, where f = pages that can still be programmed in the area's open block / its pages.
+
+    In the region, f counts the pages that the current pass can still program.
+    """
     return clip(2.0 * way.room / sector.block_pages - 1.0, -1.0, 1.0)
 
 
 @feature(default=always)
 def way_in_the_way(view, way, sector):
-    """Return the share of the current pass's remaining pages that hold a valid subpage to advance first.
+    """Return the share of the current pass's remaining pages that hold a valid subpage; 0 for the main area.
 
-    It is 0 for the main area.
+    Such a subpage has to be advanced before its page is programmed.
     """
     return clip(way.in_the_way / max(way.room, 1), 0.0, 1.0)
 
 
 @feature(low=-1.0, default=always)
 def way_valid(view, way, sector):
-    """Return 2 u - 1, where u = pages of the area with valid data / pages that it may hold at most."""
+    """Return 2 u - 1, where u = pages of the area with valid data / largest number of such pages."""
     return clip(2.0 * way.valid / max(way.pages, 1) - 1.0, -1.0, 1.0)
 
 
 @feature(default=lambda setting: _flushes(setting) and _collected(setting))
 def asks_collected(view, sector):
-    """Return 1 if the decision is about a subpage of a collected block, 0 if about data from the buffer."""
+    """Return 1 if the decision is about a subpage of a collected block, 0 if about data in the buffer."""
     return 1.0 if sector.collected else 0.0
 
 
 @feature(default=_flushes)
 def sector_leaving(view, sector):
-    """Return the share of the group that leaves the buffer; 0 for a subpage of a collected block."""
+    """Return the share of the group that leaves the write buffer; 0 for a subpage of a collected block."""
     return 0.0 if sector.collected else sector.sectors / sector.slots
 
 
 @feature(default=always)
 def sector_in_region(view, sector):
-    """Return the share of the group that is in a region, without the sectors that are decided now."""
+    """Return the share of the group that is in a region, not counting the sectors to be decided about."""
     return sector.in_region / sector.slots
 
 
 @feature(default=always)
 def sector_updated(view, sector):
-    """Return the share of the sectors whose old data was in a region when the host wrote them."""
+    """Return which share of the sectors to be decided about were in a region when the host wrote them."""
     return clip(sector.updated / max(sector.sectors, 1), 0.0, 1.0)
 
 
 @feature(unit="factors of four", low=-8.0, high=8.0, default=always)
 def sector_writes(view, sector):
-    """Return log4((mean host writes of these sectors + 1) / (mean host writes of all sectors + 1))."""
+    """Return log4((a + 1) / (b + 1)): mean writes a of the sectors to be decided about, b of all sectors."""
     mean = view.control[0].clock / view.params[0].logical_pages + 1.0
     own = sector.writes / max(sector.sectors, 1) + 1.0
     return clip(log2(own / mean) / 2.0, -8.0, 8.0)
@@ -101,19 +107,19 @@ def sector_writes(view, sector):
 
 @feature(low=-1.0, default=always)
 def region_passes(view, sector):
-    """Return 2 p - 1, where p is the share of the region's passes that are left before erases are needed."""
+    """Return 2 p - 1, where p is the share of the region's passes that are left before it must be erased."""
     return clip(2.0 * sector.passes / max(sector.most_passes, 1) - 1.0, -1.0, 1.0)
 
 
 @feature(default=_collected)
 def collection_kept(view, sector):
-    """Return the subpages kept in this collection / the number that it may keep."""
+    """Return the number of subpages that this collection has kept / the number that it may keep."""
     return clip(sector.kept / max(sector.most_kept, 1), 0.0, 1.0)
 
 
 @feature(default=_collected)
 def collection_left(view, sector):
-    """Return the valid subpages left in the collected block / its pages."""
+    """Return the number of valid subpages left in the collected block / pages of a block."""
     return clip(sector.left / sector.block_pages, 0.0, 1.0)
 
 

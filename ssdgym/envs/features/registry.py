@@ -1,4 +1,7 @@
-"""Registered features: each is one compiled function, and describes one kind of thing."""
+"""The registry of features. A feature is a compiled function that returns one number of an observation.
+
+The kind of a feature is the kind of thing that it describes: a `stream`, a `page`, an idle `die`, and so on.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +38,11 @@ _OF_DECISIONS = {
 
 @dataclass(frozen=True)
 class Setting:
-    """The properties of an environment by which its features are chosen.
+    """The properties of an environment on which the selection of its features depends.
 
     Attributes:
         devices: all devices of the environment.
-        most_blocks: largest number of blocks in a candidate.
+        most_blocks: largest number of blocks in a candidate that no proposer picked.
         kinds: names of the kinds of decisions that the agent takes.
     """
 
@@ -49,7 +52,7 @@ class Setting:
 
     @property
     def described(self) -> tuple[str, ...]:
-        """The kinds of features that describe the decisions of these kinds."""
+        """The kinds of features that apply to these kinds of decisions."""
         own = dict.fromkeys(kind for decision in self.kinds for kind in _OF_DECISIONS.get(decision, ()))
         return (*own, "decision", "device")
 
@@ -58,7 +61,7 @@ class Setting:
         return any(test(device) for device in self.devices)
 
 
-#: A function that returns whether a feature is observed, or has a meaning, in a setting.
+#: A function that returns whether, in a setting, a feature is observed by default, or has a meaning.
 When = Callable[[Setting], bool]
 
 
@@ -75,7 +78,7 @@ def clip(value: Any, low: Any, high: Any) -> Any:
 
 @dataclass(frozen=True)
 class RegisteredFeature:
-    """A feature, its function, and two tests: is it observed by `default`, and does it apply (`fits`)?"""
+    """A registered feature; the arguments of `feature` describe most attributes."""
 
     feature: Feature
     kind: str
@@ -86,11 +89,11 @@ class RegisteredFeature:
     fits: When = field(default=always, compare=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the name only: importing the module registers the functions again."""
+        """Pickle only the name, by which the unpickling process finds the feature in its own registry."""
         return _registered, (self.feature.name,)
 
     def address_on(self, memory: Memory) -> int:
-        """Return the address of the function, compiled at first use for the records of its tracker."""
+        """Return the address of the compiled function; `memory` is the layout of the tracker's records."""
         try:
             return _compile(self.function, self.kind, memory)[0]
         except ValueError as error:
@@ -100,10 +103,10 @@ class RegisteredFeature:
             ) from None
 
 
-#: The tracker that records what has happened to each page, and what went to each stream.
+#: The tracker that records the host writes and relocations of each page, and the pages of each stream.
 PAGE_HISTORY = "page_history"
-#: The kinds of features, each with the arguments of its functions: `view` is what rules see, with the
-#: records of the feature's tracker, if any; the others are records of `ssdgym.engine.core.observed`.
+#: The kinds of features, each with the arguments of its functions. `view` contains the arrays that rules
+#: read, and the tracker's records. Other arguments are records of `ssdgym.engine.core.observed`.
 CALLED_WITH = {
     "candidate": ("view", "candidate", "decision"),
     "stream": ("view", "stream", "page"),
@@ -128,7 +131,7 @@ def registered_features() -> tuple[RegisteredFeature, ...]:
 
 
 def find_features(names: Sequence[str]) -> list[RegisteredFeature]:
-    """Return the features with the given names."""
+    """Return the features with the given names; raise SsdgymError if one does not exist."""
     if not _FEATURES.keys() >= set(names):
         registered_features()
     for name in names:
@@ -149,7 +152,7 @@ def _registered(name: str) -> RegisteredFeature:
 def _compile(function: Function, kind: str, memory: Memory) -> tuple[int, Any]:
     """Return the address of a feature's machine code, and an object that keeps the code in memory."""
     shape = FEATURE_SHAPES[kind]
-    # A function of a user must not be able to end the process by a bad index, or to change a device.
+    # Checks of indices and of writes keep a user's function from ending the process and changing a device.
     checked = not is_own(function)
     arguments = (Handle(VIEW_TYPE, memory, checked=checked), *shape.args[1:])
     return compiled_address(function, shape.return_type(*arguments), checked=checked)
@@ -168,21 +171,23 @@ def feature(
     """Register the decorated function as a feature.
 
     The feature has the name of the function, and its meaning is the first paragraph of the docstring without
-    "Return". The arguments of the function determine its kind: `CALLED_WITH` lists them.
+    "Return". The names of the function's arguments determine the feature's kind (see `CALLED_WITH`).
 
     Args:
         unit: unit of the values.
-        low: smallest value.
-        high: largest value.
-        default: function that returns whether `features="default"` includes the feature; by default never.
-        fits: function that returns whether the feature has a meaning in a setting; by default always.
+        low: smallest value. Environments raise SsdgymError if the function returns a lower value.
+        high: largest value. Environments raise SsdgymError if the function returns a higher value.
+        default: function of a `Setting`: whether `features="default"` includes the feature. By default, it
+            returns False.
+        fits: function of a `Setting`: whether the feature has a meaning. By default, it returns True.
         samples_pages: for features of a candidate: whether the function reads `sampled`, `updates`,
-            `neighbours` or `neighbour_updates`. Only then does the engine count updates of sampled pages.
-        tracker: for features of a stream or a page: name of the rule whose records the function reads, by
-            default `PAGE_HISTORY`. Environments attach the rule to their devices.
+            `neighbours` or `neighbour_updates`. If it is false, the engine may leave these fields 0.
+        tracker: for features of a stream or a page: name of the tracker whose records the function reads.
+            By default it is `PAGE_HISTORY`. Environments add the tracker to their devices.
 
     Raises:
-        SsdgymError: another module has registered a feature of this name, or arguments or bounds are wrong.
+        SsdgymError: another module has registered a feature of this name, the arguments of the function are
+            those of no kind, or `low` is not below `high`.
     """
 
     def add(function: Function) -> Function:

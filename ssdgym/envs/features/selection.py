@@ -32,25 +32,25 @@ from ssdgym.types import Feature
 
 @dataclass(frozen=True)
 class Features:
-    """The columns of an environment's observations.
+    """The features in an environment's observations, one for each column.
 
     Attributes:
-        candidates: features of every candidate, in the order of their columns.
-        context: features of the decision as a whole, in the order of their columns.
+        candidates: features of each candidate: the columns of the array `candidates`.
+        context: features of the decision as a whole: the columns of the array `context`.
     """
 
     candidates: tuple[Feature, ...]
     context: tuple[Feature, ...]
 
     def names(self) -> dict[str, tuple[str, ...]]:
-        """Return the names of the columns by part of the observation, for an environment's metadata."""
+        """Return the names of the columns of `candidates` and of `context`, for an environment's metadata."""
         return {
             "candidates": tuple(feature.name for feature in self.candidates),
             "context": tuple(feature.name for feature in self.context),
         }
 
     def space(self, candidates: int) -> spaces.Dict:
-        """Return the observation space for a number of candidates."""
+        """Return the observation space for K `candidates`."""
         return spaces.Dict(
             candidates=_box(self.candidates, (candidates,)),
             context=_box(self.context, ()),
@@ -67,10 +67,11 @@ def _box(features: tuple[Feature, ...], rows: tuple[int, ...]) -> spaces.Box:
     )
 
 
-#: First part of the names of columns that mark a proposer's pick; the rest is the label of the proposer.
+#: The column with this prefix and the label of a proposer is 1 for the candidate that it picks, else 0.
 PROPOSED_BY = "proposed_by_"
-#: The kinds of features of candidates, in the order of their columns. Each has an example for errors, two
-#: fields of `ObservationSpec` (the proposers' columns, the described candidates), and a candidate's record.
+#: The kinds of features of candidates, in the order of their columns. With each kind: a feature, as example
+#: in errors; the field of `ObservationSpec` with the columns of proposers; its field with the records of
+#: candidates; the type of these records.
 _ROWS = {
     "candidate": ("log_benefit", "proposed_columns", "tallies", CANDIDATE),
     "stream": ("stream_valid", "stream_columns", "streams", STREAM_SEEN),
@@ -78,24 +79,25 @@ _ROWS = {
     "way": ("way_number", "way_columns", "ways", WAY_SEEN),
     "plan": ("plan_cost", "proposed_columns", "plans", PLAN_SEEN),
 }
-#: Kinds of features that every context has, and kinds that only some decisions have, with their records.
+#: Kinds of features that every context may contain, and kinds of features of some decisions, with the types
+#: of the records that they read.
 _SHARED = ("decision", "device")
 _CONTEXT = {"page": PAGE_SEEN, "die": DIE_SEEN, "sector": SECTOR_SEEN, "bundle": BUNDLE_SEEN}
-#: The kinds in the order in which the engine numbers features: streams before the page, and so on.
+#: The kinds in the order in which the engine numbers features: `stream`, `page`, `answer`, `die`, and so on.
 _LATER = zip(list(_ROWS)[1:], _CONTEXT, strict=True)
 _NUMBERED = (("candidate",), _SHARED, *((kind,) for pair in _LATER for kind in pair))
-#: Number of pages of a block that are sampled if a feature needs the updates of the block's valid pages.
+#: Number of valid pages of a block whose updates are counted if a feature has `samples_pages`.
 SAMPLED_PAGES = 4
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The features that an environment observes, in the order in which its arguments name them.
+    """The features that an environment observes, in the order of its argument `features`.
 
     Attributes:
         chosen: the features, of all kinds.
-        proposed: labels of the proposers that have a column. These columns follow the candidates' features.
-        proposers: labels of all proposers, by the kind of candidate that they propose.
+        proposed: labels of the proposers whose picks a column marks. These columns are the last ones.
+        proposers: labels of all proposers, by the kind of candidate that they pick.
     """
 
     chosen: tuple[RegisteredFeature, ...]
@@ -108,7 +110,7 @@ class Selection:
 
     @property
     def features(self) -> Features:
-        """The columns of observations."""
+        """The features in the order of the columns of observations."""
         marks = (Feature(PROPOSED_BY + label, f"1 for the pick of {label}") for label in self.proposed)
         context = (*self.of(*_SHARED), *(one for kind in _CONTEXT for one in self.of(kind)))
         return Features((*(one.feature for one in self._rows), *marks), tuple(one.feature for one in context))
@@ -120,11 +122,14 @@ class Selection:
 
     @property
     def trackers(self) -> tuple[str, ...]:
-        """The rules whose records the features read, each once."""
+        """The names of the trackers whose records the features read, without repetitions."""
         return tuple(dict.fromkeys(one.tracker for one in self.chosen if one.tracker))
 
     def ask(self, spec: ObservationSpec, candidates: int, memories: Mapping[str, Memory]) -> ObservationSpec:
-        """Return a copy of `spec` with these features, compiled at first use, and arrays for candidates."""
+        """Return a copy of `spec` with these features, which are compiled, and with scratch arrays.
+
+        `memories` contains the layouts of records of trackers, by the tracker's name.
+        """
         fields: dict[str, Any] = {"context_features": _records(self.of(*_SHARED), memories)}
         for kind, (_, columns, scratch, described) in _ROWS.items():
             fields[f"{kind}_features"] = _records(self.of(kind), memories)
@@ -142,17 +147,17 @@ class Selection:
         )
 
     def _columns_of(self, proposers: Sequence[str]) -> np.ndarray:
-        """Return the column that marks each proposer's picks, -1 if it has none, int64 (proposers,)."""
+        """Return the column that marks the picks of each proposer, or -1 if none does, int64 (proposers,)."""
         behind = len(self._rows)
         return np.array(
             [behind + self.proposed.index(one) if one in self.proposed else -1 for one in proposers], np.int64
         )
 
     def explain(self, error: Exception) -> SsdgymError | None:
-        """Return the error to raise if a feature of a user has raised an exception; None for other errors.
+        """Return the error to raise after an exception in a feature from another package; otherwise None.
 
         Compiled code does not report which function used a wrong index, so the error names all features of
-        other packages.
+        other packages. Return None if there are none, or if `error` is an SsdgymError.
         """
         foreign = [one for one in self.chosen if not is_own(one.function)]
         if isinstance(error, SsdgymError) or not foreign:
@@ -162,7 +167,7 @@ class Selection:
         return SsdgymError(f"feature {names} failed: {reason}; correct it.")
 
     def check(self, outside: np.ndarray) -> None:
-        """Raise if `outside`, (1,) OUTSIDE, records a feature whose value was outside its bounds."""
+        """Raise SsdgymError if `outside`, (1,) OUTSIDE, records a value outside the bounds of its feature."""
         column = int(outside["column"][0]) - 1
         if column < 0:
             return
@@ -175,17 +180,18 @@ class Selection:
 
 
 def select(wanted: Any, setting: Setting, proposers: Mapping[str, Sequence[str]] | None = None) -> Selection:
-    """Choose features.
+    """Return the selection of features that an environment's argument `features` describes.
 
     Args:
-        wanted: `"default"`, the features that vary in the setting; `"all"`; or a list of names, which may
-            include `"default"`.
+        wanted: `"default"` for the features whose `default` is true in the setting, `"all"` for those that
+            apply to the setting, or a list of names, which may include `"default"`.
         setting: the devices, candidates and kinds of decisions of the environment.
-        proposers: labels of the proposers by the kind of candidate that they propose: candidate, stream,
-            answer, way or plan.
+        proposers: labels of the proposers by the kind of candidate that they pick: `candidate`, `stream`,
+            `answer`, `way` or `plan`.
 
     Raises:
-        SsdgymError: `wanted` is none of these, or names a feature that is unknown or does not apply here.
+        SsdgymError: `wanted` has another form, names a feature that is unknown or does not apply to the
+            setting, or names no feature of candidates.
     """
     proposers = proposers or {}
     known = [label for labels in proposers.values() for label in labels]
@@ -230,13 +236,13 @@ def _expand(wanted: Any, setting: Setting, marks: list[str]) -> list[str]:
 
 
 def _described(setting: Setting) -> list[RegisteredFeature]:
-    """Return the features that apply in a setting."""
+    """Return the registered features that apply to a setting."""
     known = registered_features()
     return [one for one in known if one.kind in setting.described and one.fits(setting)]
 
 
 def _records(chosen: Sequence[RegisteredFeature], memories: Mapping[str, Memory]) -> np.ndarray:
-    """Return the engine's records of features, shape (F,) FEATURE; features are compiled at first use."""
+    """Compile features, and return their records for the engine, shape (F,) FEATURE."""
     records = np.zeros(len(chosen), FEATURE)
     for record, one in zip(records, chosen, strict=True):
         record["address"] = one.address_on(memories.get(one.tracker, Memory()))

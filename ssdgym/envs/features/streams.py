@@ -1,4 +1,8 @@
-"""Features of a write stream that a page can go to."""
+"""Features of a write stream that a page can go to.
+
+If the candidate is a sub-block of a block in the pool, the features describe this block as if it was open and
+the only block of a stream.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ def _has_sub_blocks(setting: Setting) -> bool:
 
 @feature(low=-1.0, default=always)
 def stream_number(view, stream, page):
-    """Return 2 k / (S - 1) - 1, where k is the number of the stream, of S streams; 1 for a sub-block."""
+    """Return 2 k / (S - 1) - 1 for stream k of S streams, 0 to S - 1; 1 for a sub-block."""
     if stream.target > 0:
         return 1.0
     return 2.0 * stream.number / max(stream.streams - 1, 1) - 1.0
@@ -32,10 +36,7 @@ def stream_fill(view, stream, page):
 
 @feature(low=-1.0, default=always)
 def stream_valid(view, stream, page):
-    """Return 2 u - 1, where u is the valid share of the written pages of the stream's blocks.
-
-    It is 1 if the stream has no blocks.
-    """
+    """Return 2 u - 1, where u is the valid share of the stream's written pages; 1 if there are none."""
     if stream.written <= 0:
         return 1.0
     return clip(2.0 * stream.valid / stream.written - 1.0, -1.0, 1.0)
@@ -49,9 +50,9 @@ def stream_blocks(view, stream, page):
 
 @feature(unit="factors of four", low=-8.0, high=8.0, default=always)
 def stream_age(view, stream, page):
-    """Return log4(10 * a / logical pages): a = mean host pages since a full block of the stream closed.
+    """Return log4(10 a / logical pages): a = mean number of host pages since a full block of it was closed.
 
-    It is 0 if the stream has no full blocks.
+    The feature is 0 if the stream has no full block.
     """
     full = stream.blocks - stream.open
     if full <= 0:
@@ -62,26 +63,26 @@ def stream_age(view, stream, page):
 
 @feature(unit="factors of four", low=-16.0, high=16.0, default=always)
 def stream_intake(view, stream, page):
-    """Return the moving average of `page_age` over the pages that went to the stream."""
+    """Return the moving average of `page_age` of the pages that were written to the stream."""
     return clip(view.stream_memory[stream.own].age, -16.0, 16.0)
 
 
 @feature(low=-1.0, default=always)
 def stream_relocated(view, stream, page):
-    """Return 2 r - 1, where r is the relocated share of the pages that went to the stream lately."""
+    """Return 2 r - 1, where r is the share of relocated pages among those lately written to the stream."""
     return clip(2.0 * view.stream_memory[stream.own].relocated - 1.0, -1.0, 1.0)
 
 
 @feature(unit="factors of four", high=16.0, default=always)
 def stream_gap(view, stream, page):
-    """Return |`page_age` - `stream_intake`|: how different the page is from pages of the stream."""
+    """Return |`page_age` - `stream_intake`|: how far the page's age is from that of the stream's pages."""
     age = log_age(view, view.page_memory[page.lpn].written)
     return clip(abs(age - view.stream_memory[stream.own].age), 0.0, 16.0)
 
 
 @feature(default=always)
 def stream_holds_page(view, stream, page):
-    """Return 1 if the page's present data is in a block of the stream, else 0."""
+    """Return 1 if the present data of the page is in a block of the stream, else 0."""
     return 1.0 if stream.number == page.stream else 0.0
 
 
@@ -99,5 +100,5 @@ def stream_near_erase(view, stream, page):
 
 @feature(default=_has_sub_blocks)
 def stream_in_best_set(view, stream, page):
-    """Return 1 if the candidate is a sub-block in the best erase set of its block, else 0."""
+    """Return 1 if the candidate is a sub-block in the erase set that is best for its block, else 0."""
     return 1.0 if stream.chosen else 0.0

@@ -1,6 +1,7 @@
-"""Credit: the cost of each single decision about a page, and transitions of these decisions for a learner.
+"""Credit: the cost of each single decision about a page's placement, and transitions for learners.
 
-A tracker (`ssdgym.policy.page_credit`) records the costs while a device runs, and `info` shows them.
+A tracker (`ssdgym.policy.page_credit`) records the costs while a device runs, and infos contain them. A
+decision places a copy of a page. Its cost is known once the copy is relocated, or invalid and erased.
 """
 
 from __future__ import annotations
@@ -25,8 +26,10 @@ class Credit(NamedTuple):
 
     Attributes:
         decision: number of the decision in the episode, from 0.
-        cost: number of relocations, plus a rent for the space that the dead copy has occupied.
-        following: number of the next decision about the page, whose cost is separate; -1: there is none.
+        cost: number of relocations of the page up to the next decision about it or to its end, plus a rent
+            for the space that the invalid copy occupied until its erase.
+        following: number of the next decision about the same data of the page, which has a cost of its own;
+            -1 if there is none.
     """
 
     decision: int
@@ -35,7 +38,7 @@ class Credit(NamedTuple):
 
 
 def price_of(credit: Any) -> float | None:
-    """Return the price in the argument `credit` of an environment; None for no credit.
+    """Return the price in the argument `credit` of an environment, or None if `credit` is None.
 
     Raises:
         SsdgymError: `credit` is not of the form `{"kind": "page", "price": 10.0}`.
@@ -51,13 +54,14 @@ def price_of(credit: Any) -> float | None:
 
 
 def credit_tracker(kinds: Sequence[int], devices: Sequence[DeviceConfig]) -> str:
-    """Return the tracker of credit as written in `ftl.trackers`.
+    """Return the tracker that records costs, with its parameters, in the form of an item of `ftl.trackers`.
 
-    Sizes are rounded up to powers of two, so that devices of similar sizes share compiled code.
+    The sizes of its records are rounded up to powers of two, so that devices of similar size share compiled
+    code.
 
     Args:
         kinds: kinds of the agent's decisions, numbers of `ssdgym.engine.decisions`.
-        devices: all devices with the tracker. It has room for the largest of them.
+        devices: all devices with the tracker. Its records are large enough for each of them.
     """
     geometries = [device.geometry for device in devices]
     parameters = {
@@ -75,7 +79,7 @@ def _rounded_up(count: int) -> int:
 
 
 def _records_of(batch: Batch) -> np.ndarray:
-    """Return a view of the tracker's record of each device, shape (m,), in the devices' memory."""
+    """Return the tracker's record of each device of a batch, shape (m,), as a view of the devices' memory."""
     kept = next(rule.memory.device for rule in rules_on(batch.devices[0]) if rule.name == page_credit.name)
     assert kept is not None, "it keeps one"
     start = memory_start(batch.state, 0, "memory", "place")
@@ -83,12 +87,13 @@ def _records_of(batch: Batch) -> np.ndarray:
 
 
 class Credits:
-    """The credits of the devices of an environment.
+    """The credits of the devices of an environment, numbered from 0 to n - 1.
 
     Args:
-        batches: batches with the devices. Their arrays must not be moved.
-        count: number of devices.
-        price: cost of a dead page that waits for as many host pages as the device has logical pages.
+        batches: batches with the devices. Their arrays must keep their addresses.
+        count: number of devices n.
+        price: rent for the space of an invalid copy that is erased L host pages after its invalidation, where
+            L is the number of the device's logical pages. The rent is proportional to this wait.
     """
 
     def __init__(self, batches: Sequence[Batch], count: int, price: float) -> None:
@@ -97,7 +102,7 @@ class Credits:
         self._rents = np.zeros(count)
         for batch in batches:
             self._rents[batch.numbers] = [price / device.logical_pages for device in batch.devices]
-        #: The record of each device.
+        #: The tracker's record of each device, as an array of shape (1,).
         self._records = {
             int(i): records[k : k + 1] for numbers, records in self._parts for k, i in enumerate(numbers)
         }
@@ -112,12 +117,12 @@ class Credits:
             records["settled"] = 0
 
     def info(self, i: int) -> dict[str, Any]:
-        """Return the entries of the info of device `i`."""
+        """Return the entries `decision` (a number) and `credits` (a list) of the info of device `i`."""
         record = self._records[i][0]
         return {"decision": int(record["due"]) - 1, "credits": self._rows(i, record)}
 
     def infos(self) -> dict[str, np.ndarray]:
-        """Return the entries of infos: `decision` int64 (n,), and `credits` (n,), a list for each device."""
+        """Return the batched infos `decision`, int64 (n,), and `credits`, object (n,): a list per device."""
         decisions, rows = np.zeros(self._count, np.int64), np.empty(self._count, object)
         rows[:] = [[] for _ in range(self._count)]
         for numbers, records in self._parts:
@@ -143,7 +148,7 @@ class Transitions(NamedTuple):
         actions: (m,) int64, the action.
         costs: (m,) float32, the cost of the decision.
         following: (m, ...) float32, the observation at the next decision about the page; 0 where `done`.
-        done: (m,) bool, whether the data of the page has died, so that no decision follows.
+        done: (m,) bool, whether no decision about the page follows, because it was overwritten or trimmed.
     """
 
     seen: np.ndarray
@@ -158,11 +163,11 @@ class CreditBuffer:
 
         buffer.note(infos, seen, actions)  # before a step
         observations, rewards, terminated, truncated, infos = envs.step(actions)
-        buffer.join(infos)  # after it
+        buffer.join(infos)  # after the step
 
     The infos may be those of a single environment, or of a vector environment in any autoreset mode. The
-    buffer holds a decision until its credit is known: at most one decision for each physical page. Credits of
-    decisions that were not noted are ignored.
+    buffer stores a decision until its credit is known, at most one decision for each physical page. It
+    ignores credits of decisions that `note` has not stored.
 
     Args:
         size: largest number of transitions kept.
@@ -181,7 +186,7 @@ class CreditBuffer:
             np.zeros((size, *shape), np.float32),
             np.zeros(size, bool),
         )
-        #: Observation and action, by environment and decision.
+        #: Decisions without credit so far: observation and action, by environment and number of the decision.
         self._open: defaultdict[int, dict[int, tuple[np.ndarray, int]]] = defaultdict(dict)
 
     def note(self, infos: Mapping[str, Any], seen: np.ndarray, actions: Any) -> None:
@@ -189,7 +194,7 @@ class CreditBuffer:
 
         Args:
             infos: infos of the last step or reset.
-            seen: observations (n, ...); for a single environment without the first axis.
+            seen: observations, float32 (n, *shape); for a single environment of shape `shape`.
             actions: chosen actions (n,), or a number for a single environment.
         """
         decisions = np.atleast_1d(infos["decision"]).tolist()
@@ -200,7 +205,7 @@ class CreditBuffer:
             self._open[i][decision] = (seen[i], action)
 
     def join(self, infos: Mapping[str, Any]) -> None:
-        """Make a transition of each credit in the infos of a step, which may have ended an episode."""
+        """Make a transition of each credit in the infos of a step, and of each in its `final_info`."""
         for found in (infos.get("final_info", {}), infos):
             credits = found.get("credits", [])
             for i, own in enumerate(credits if isinstance(credits, np.ndarray) else [credits]):
@@ -241,6 +246,7 @@ def advantages(
         transitions: m transitions.
         values: (m,), the cost expected at `seen`.
         following: (m,), the cost expected at `following`; ignored where `done`.
-        discount: factor of the cost at `following`; below 1, pages that live forever have a finite cost.
+        discount: factor of the cost at `following`. A factor below 1 bounds the cost of pages that are never
+            overwritten.
     """
     return values - transitions.costs - discount * np.where(transitions.done, 0.0, following)

@@ -1,4 +1,4 @@
-"""Rewards: minus the weighted terms of the objective, relative to the cost of a baseline policy."""
+"""Rewards: minus the weighted cost of an objective, plain or relative to the cost of a baseline policy."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ssdgym.requests import Requests
 
 @dataclass(frozen=True)
 class Scale:
-    """How a cost becomes a reward: `(price * pages reclaimed - cost) / unit`.
+    """The numbers in the formula of rewards: `(price * pages reclaimed - cost) / unit`.
 
     Attributes:
-        price: reward of a page that collection reclaims.
-        unit: cost that corresponds to a reward of 1.
+        price: price of a page that garbage collection reclaims, in the unit of costs.
+        unit: cost that corresponds to a reward of -1.
     """
 
     price: float = 0.0
@@ -36,7 +36,7 @@ PLAIN = Scale()
 
 #: A counter that is always 0.
 _NOTHING = np.zeros(1, np.int64)
-#: Preconditionings that do not write all logical pages.
+#: Kinds of preconditioning that may write few or no logical pages.
 _NOT_FULL = ("none", "reads")
 
 
@@ -46,7 +46,8 @@ class Baseline:
 
     Attributes:
         policy: policy whose cost sets the price and the unit.
-        episode: the reward units that an episode costs the policy; None: a round costs it one unit.
+        episode: cost of an episode under the policy, in the unit of rewards. If it is None, the unit is the
+            policy's mean cost of a round of garbage collection.
     """
 
     policy: str
@@ -63,14 +64,13 @@ class Baseline:
     ) -> Scale:
         """Measure the scale while the policy serves as many host pages as the device has logical pages.
 
-        If preconditioning has not written all logical pages, a warm-up of twice that length precedes.
-
-        The price is the policy's mean cost of a reclaimed page, the unit its mean cost of a round: its own
-        rewards are then 0 on average and about 1 in magnitude. On devices that also reclaim pages without an
-        erase, price and unit are both the mean cost per host page written.
+        After the preconditioning `none` or `reads`, a warm-up of twice as many host pages comes first. The
+        price is the policy's mean cost of a reclaimed page, and the unit (if `episode` is None) its mean cost
+        of a round. Where `Totals.pages_reclaimed` returns host pages, both are the mean cost per host page.
+        `cost_on` returns the cost of a device; `horizon` is the length of an episode in host pages.
 
         Returns:
-            The scale; `PLAIN` if the policy had nothing to collect.
+            The scale; `PLAIN` if the policy has reclaimed no page or its cost is 0.
         """
         simulator = steady_simulator(device, self.policy, workload, preconditioning, seed)
         requests = open_episode(workload, device, seed, "wrap")
@@ -88,7 +88,7 @@ class Baseline:
 
 
 def _chunks(requests: EpisodeRequests) -> Iterator[Requests]:
-    """Yield chunks of requests until there are no more."""
+    """Yield chunks of requests until the requests end."""
     while len(chunk := requests.next()):
         yield chunk
 
@@ -141,7 +141,8 @@ class Reward:
     Attributes:
         timed_terms: names of the objective's terms that need simulated time.
         rewards: float64 (n,), the rewards of the last step. Every step overwrites them.
-        terms: float64 (terms, n), the unweighted terms of the rewards, in the order of the objective.
+        terms: float64 (terms, n), minus the increase of each term in the last step, unweighted, in the order
+            of the objective.
 
     Raises:
         SsdgymError: a term is unknown or not counted by the devices, or a weight is not a finite number.
@@ -180,13 +181,16 @@ class Reward:
         )
 
     def tally(
-        self,
-        totals: Totals,
-        address: Callable[[str], np.ndarray],
-        shown: np.ndarray,
-        counters: Sequence[str],
+        self, totals: Totals, address: Callable[[str], np.ndarray], shown: np.ndarray, counters: Sequence[str]
     ) -> Tally:
-        """Return the arrays from which the compiled step computes rewards."""
+        """Return the arrays from which the compiled step computes rewards and copies counters.
+
+        Args:
+            totals: the counters of the devices.
+            address: function that returns the addresses of a counter, given by name, int64 (n,).
+            shown: int64 (1 + counters, n), where the step writes host pages and the values of `counters`.
+            counters: names of the counters that the step copies to `shown`.
+        """
         costs = [(name, cost) for one in self._sums for name, cost in one.items()]
         count = len(self.rewards)
         return Tally(
@@ -208,7 +212,7 @@ class Reward:
         )
 
     def start(self, totals: Totals, i: int, scale: Scale | None = None) -> None:
-        """Start the sums of device `i` anew from its present counters, with a new scale if one is given."""
+        """Let the next reward of device `i` begin at its present counters; set its scale if it is given."""
         for total, one in zip(self._totals, self._sums, strict=True):
             total[i] = _cost(one, totals, i)
         if scale is not None:

@@ -1,7 +1,7 @@
-"""The terms of rewards: each is minus the increase of a cost since the last decision.
+"""The terms of objectives. A term is a cost that a device counts: a weighted sum of its counters.
 
-A cost is a weighted sum of counters, so the undiscounted return of a term is exactly minus the cost of the
-episode.
+A reward contains minus the increase of each term since the last reward. The undiscounted sum of these numbers
+over an episode is therefore exactly minus the term's cost of the episode.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ssdgym.simulator.families.block import GC_TIMES
 
 @dataclass(frozen=True)
 class Totals:
-    """The present counters of n devices since their metrics were reset.
+    """The present counters of n devices, which count from the last reset of their metrics.
 
     Attributes:
         devices: configurations of the devices.
@@ -40,21 +40,22 @@ class Totals:
     def pages_reclaimed(self) -> np.ndarray:
         """Return the number of pages that GC has reclaimed, erased minus relocated pages, int64 (n,).
 
-        Return host pages written for devices that also reclaim pages without an erase or erase empty parts.
+        For devices of the block or sub-page family, or with an `erase_unit` below a block, erases do not
+        measure reclaimed space. For such a device the number is that of host pages written.
         """
         reclaims, takes = self.reclaiming(self.counter, 0)
         return reclaims * self.pages_per_count - takes
 
     def rounds(self) -> np.ndarray:
-        """Return the number of rounds of GC, int64 (n,), or host pages written as in `pages_reclaimed`."""
+        """Return the rounds of GC, int64 (n,); host pages written for devices as in `pages_reclaimed`."""
         return np.where(
             self._wins_by_erases, self.counter("gc_invocations"), self.counter("host_pages_written")
         )
 
     def reclaiming(self, read: Callable[[str], np.ndarray], nothing: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return what `read` returns of the counters that reclaim pages and of those that take pages, (n,).
+        """Return the values (n,) that `read` returns for the two counters of `pages_reclaimed`.
 
-        `nothing` stands where no counter takes pages.
+        They are the counter that is added and the one that is subtracted, or `nothing` if none is subtracted.
         """
         erases = self._wins_by_erases
         reclaims = np.where(erases, read("erased_sub_blocks"), read("host_pages_written"))
@@ -62,19 +63,19 @@ class Totals:
 
     @cached_property
     def pages_per_count(self) -> np.ndarray:
-        """The pages that one count of a counter that reclaims pages stands for, int64 (n,)."""
+        """The number of pages for one count of the counter that `reclaiming` returns first, int64 (n,)."""
         sub_block = [d.geometry.pages_per_block // d.geometry.sub_blocks_per_block for d in self.devices]
         return np.where(self._wins_by_erases, sub_block, 1)
 
     @cached_property
     def _wins_by_erases(self) -> np.ndarray:
-        # A run of sub-blocks that is erased may contain empty sub-blocks.
+        # An erase of several sub-blocks may include empty ones, which hold no space to reclaim.
         return np.array([family_of(d).wins_by_erases and d.erase_unit == "block" for d in self.devices])
 
 
-#: A function that returns, for a device, the cost of one count of each counter.
+#: A function of a device that returns the cost of one count of each counter, by the counter's name.
 Costs = Callable[[DeviceConfig], Mapping[str, float]]
-#: For each counter, the cost of one count on each of n devices, float64 (n,).
+#: By a counter's name, the cost of one count on each of n devices, float64 (n,).
 Sum = Mapping[str, np.ndarray]
 
 
@@ -85,7 +86,7 @@ class Term:
     Attributes:
         name: name of the term in objectives.
         meaning: the quantity that the term counts, and its unit.
-        costs: function that returns the cost of one count of each counter on a device.
+        costs: function of a device that returns the cost of one count of each counter, by the counter's name.
         needs_time: whether the term is always 0 on devices that simulate no time.
     """
 
@@ -115,14 +116,14 @@ TERMS: dict[str, Term] = {}
 def reward_term(name: str, meaning: str, *, needs_time: bool = False) -> Callable[[Costs], Costs]:
     """Register the decorated function as a term.
 
-    The function takes a device and returns the cost of one count of each counter
-    (`ssdgym.engine.core.records.COUNTERS`, and the counters of the device's FTL family). It must return the
-    same counters for every device. The term is minus the sum of these costs.
+    The function has a `DeviceConfig` as argument, and returns a mapping from names of counters to the cost of
+    one count. Counters are those of `ssdgym.engine.core.records.COUNTERS` and of the device's FTL family. The
+    names must be the same for every device. The term is the sum of all counters times their costs.
 
     Args:
         name: name of the term in objectives.
         meaning: the quantity that the term counts, and its unit.
-        needs_time: whether the term is always 0 without simulated time. Environments then refuse it.
+        needs_time: whether the term is always 0 with `ftl.timing: none`. Environments then raise SsdgymError.
 
     Raises:
         SsdgymError: another module has registered a term of this name.
@@ -142,7 +143,7 @@ def reward_term(name: str, meaning: str, *, needs_time: bool = False) -> Callabl
 
 
 def find_term(name: str) -> Term:
-    """Return the term with a name; if it is not registered yet, first load installed packages."""
+    """Return the term with a name; if it is not registered, first load the terms of installed packages."""
     if name not in TERMS:
         for plugin in plugins_of("ssdgym.reward_terms"):
             plugin.load()
