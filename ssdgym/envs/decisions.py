@@ -150,11 +150,9 @@ class Decision(ABC):
         return ObservationBuffers.allocate(count, candidates, columns, entries, proposers)
 
     def ask(self, candidates: int, device: DeviceConfig) -> ObservationSpec:
-        """Return `spec` with the features, and with the rules that take the decisions left to the device.
+        """Return `spec` with the features, arrays for K `candidates`, and the rules of `device`.
 
-        Args:
-            candidates: number of candidates K.
-            device: a device of the batch. All devices of a batch have the same rules.
+        All devices of a batch have the same rules.
         """
         memories = {rule.name: rule.memory for rule in rules_on(device)[1:]}
         spec = self.selection.ask(self.spec(), candidates, memories)

@@ -149,7 +149,7 @@ class Episodes:
         return {name: value for name, value in vars(self).items() if name != "_unread"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Set the attributes, and store the addresses of this process."""
+
         vars(self).update(state)
         self._connect()
 
@@ -170,8 +170,6 @@ class Episodes:
         """State of the devices, which must be in a single batch."""
         (batch,) = self.batches
         return batch.state
-
-    # -- values of all devices, collected from batches
 
     def counter(self, name: str) -> np.ndarray:
         """Return a counter of every device since its metrics were reset, int64 (n,)."""
@@ -197,8 +195,6 @@ class Episodes:
             return [(self.batches[0], which)]
         parts = [(batch, which[np.isin(which, batch.numbers)]) for batch in self.batches]
         return [(batch, own) for batch, own in parts if len(own)]
-
-    # -- episodes
 
     def workload_of(self, options: Mapping[str, Any] | None, *others: str) -> int | None:
         """Return the number of the workload that the options of a reset name; None if they name none.
@@ -287,8 +283,6 @@ class Episodes:
                 self.devices[i], workload, how, seed, self.reward.cost_on, options.horizon
             )
         return self._scales[key]
-
-    # -- stepping
 
     def step(self, which: np.ndarray) -> None:
         """Carry out the `actions` of devices, run to the next decisions, and set rewards and terms.
@@ -389,8 +383,6 @@ class Episodes:
         else:
             self._requests[i] = None
             batch.set_horizon(k, 0)
-
-    # -- reading
 
     def observation(self) -> Observation:
         """Return the observations of all devices: arrays of `view`, which the next step overwrites."""

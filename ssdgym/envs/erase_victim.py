@@ -102,11 +102,7 @@ class ParallelEraseOptions(Options):
     default_reward: ClassVar[Mapping[str, str]] = {"baseline": "cost_benefit"}
 
     def decision(self) -> EraseDecision:
-        """Return the kind of decision that this environment leaves to the agent.
-
-        Raises:
-            SsdgymError: `most_blocks` is not from 2 to 8, or `candidates` is `"all"`.
-        """
+        """Return the kind of decision that the agent takes."""
         if not is_whole(self.most_blocks) or not 2 <= self.most_blocks <= MAX_PAIRS:
             raise SsdgymError(
                 f"most_blocks must be a whole number from 2 to {MAX_PAIRS}, not {self.most_blocks!r}."

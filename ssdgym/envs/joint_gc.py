@@ -78,11 +78,7 @@ class JointGCOptions(Options):
     default_reward: ClassVar[Mapping[str, str]] = {"baseline": DEFAULT_VICTIMS}
 
     def decision(self) -> JointDecision:
-        """Return the kinds of decisions that this environment leaves to the agent.
-
-        Raises:
-            SsdgymError: an argument has a wrong type or value.
-        """
+        """Return the kinds of decisions that the agent takes."""
         if not isinstance(self.idle, bool):
             raise SsdgymError(
                 f"idle must be True or False, not {shown(self.idle)}; the rule that proposes is ftl.gc.idle."

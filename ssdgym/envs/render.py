@@ -73,10 +73,7 @@ class Layout(NamedTuple):
 def layout_of(planes: int, blocks: int, pages: int) -> Layout:
     """Return the layout with fewest blocks per cell, then fewest pages per dot, then largest dots, that fits.
 
-    Args:
-        planes: number of planes.
-        blocks: number of blocks per plane.
-        pages: number of pages per block.
+    `blocks` is the number of blocks per plane, `pages` the number of pages per block.
     """
     for together in _GROUPS:
         for per_dot, dot, abreast in product(_GROUPS, _DOTS, _GROUPS):

@@ -213,8 +213,6 @@ class DecisionVectorEnv(OneThread, SyncVectorEnv):
         if "episodes" in vars(self):
             self.episodes.dismiss()
 
-    # -- episodes
-
     def _resting(self) -> np.ndarray:
         """Return, bool (n,), in which environments this step begins an episode because the last one ended."""
         if not self._begun:
@@ -258,8 +256,6 @@ class DecisionVectorEnv(OneThread, SyncVectorEnv):
         for i, one in metrics:
             found = self._add_info(found, one, i)
         return found
-
-    # -- reading
 
     def _observation(self) -> Observation:
         observation = self.episodes.observation()

@@ -79,19 +79,13 @@ def _log_rate(view, updates, pages):
 
 @feature(unit=_LOG, low=-4.0, high=4.0, samples_pages=True)
 def log_update_rate(view, candidate, decision):
-    """Return log4((a + 0.5) / (b + 0.5)): mean host writes a of sampled valid pages, b of all logical pages.
-
-    The feature is 0 if the set has no valid page.
-    """
+    """Return log4((a + 0.5) / (b + 0.5)): mean writes a of sampled valid pages, b of all pages; 0 if none."""
     return _log_rate(view, candidate.updates, candidate.sampled) if candidate.sampled > 0 else 0.0
 
 
 @feature(unit=_LOG, low=-4.0, high=4.0, samples_pages=True)
 def log_neighbour_rate(view, candidate, decision):
-    """Return `log_update_rate` of the logical pages that share aligned groups of four with sampled pages.
-
-    The sampled pages themselves are left out. The feature is 0 if no page remains.
-    """
+    """Return `log_update_rate` of the other pages in the sampled pages' aligned groups of four; 0 if none."""
     pages = candidate.neighbours
     return _log_rate(view, candidate.neighbour_updates, pages) if pages > 0 else 0.0
 

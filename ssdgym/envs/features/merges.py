@@ -141,10 +141,7 @@ def bundle_levels(view, bundle):
 
 @feature(default=always)
 def bundle_m_merges(view, bundle):
-    """Return the bundle's M-Merges since its last Merge, as a share of those allowed.
-
-    After the last allowed M-Merge a Merge is due.
-    """
+    """Return the number of the bundle's M-Merges since its last Merge / the number allowed between Merges."""
     return clip(bundle.since_merge / max(bundle.limit, 1), 0.0, 1.0)
 
 

@@ -1,7 +1,8 @@
 """Features of the page that is placed ("the page"): the host writes it, or garbage collection relocates it.
 
 Ages and intervals are counted in host pages, the pages that the host has written to the whole device. If an
-age is p host pages, the feature is log4(10 p / logical pages). The age of the device is all its host pages.
+age is p host pages, the feature is log4(10 p / logical pages). The age of a page or group that was never
+written, and of no block, is that of the device.
 """
 
 from __future__ import annotations
@@ -34,10 +35,7 @@ def page_relocated(view, page):
 
 @feature(unit=_LOG, low=-16.0, high=16.0, default=always)
 def page_age(view, page):
-    """Return log4(10 * host pages since the host last wrote the page / logical pages).
-
-    For a page that was never written, the feature uses the age of the device.
-    """
+    """Return log4(10 * host pages since the host last wrote the page / logical pages)."""
     return clip(log_age(view, view.page_memory[page.lpn].written), -16.0, 16.0)
 
 
@@ -77,10 +75,7 @@ def page_moves(view, page):
 
 @feature(unit=_LOG, low=-16.0, high=16.0, default=always)
 def page_block_age(view, page):
-    """Return log4(10 * host pages since the block that holds the page was closed / logical pages).
-
-    If no block holds the page, the feature uses the age of the device.
-    """
+    """Return log4(10 * host pages since the block that holds the page was closed / logical pages)."""
     closed = view.block[page.block].closed_at if page.block >= 0 else 0
     return _log_pages(view, view.control[0].clock - closed + 1.0)
 
@@ -135,10 +130,7 @@ def page_net_updates(view, page):
 
 @feature(unit=_LOG, low=-16.0, high=16.0)
 def page_group_age(view, page):
-    """Return `page_age` of the most recently written page in the page's aligned group of 16 logical pages.
-
-    If the group was never written, the feature uses the age of the device.
-    """
+    """Return `page_age` of the most recently written page in the page's aligned group of 16 logical pages."""
     return clip(log_age(view, view.page_memory[page.lpn - page.lpn % GROUP].grouped), -16.0, 16.0)
 
 

@@ -51,19 +51,13 @@ def way_reads(view, way, sector):
 
 @feature(low=-1.0, default=always)
 def way_room(view, way, sector):
-    """Return 2 f - 1, where f = pages that can still be programmed in the area's open block / its pages.
-
-    In the region, f counts the pages that the current pass can still program.
-    """
+    """Return 2 f - 1, where f is the share of the open block's pages that this pass has not yet reached."""
     return clip(2.0 * way.room / sector.block_pages - 1.0, -1.0, 1.0)
 
 
 @feature(default=always)
 def way_in_the_way(view, way, sector):
-    """Return the share of the current pass's remaining pages that hold a valid subpage; 0 for the main area.
-
-    Such a subpage has to be advanced before its page is programmed.
-    """
+    """Return the share of the pass's remaining pages with a subpage to advance first; 0 for the main area."""
     return clip(way.in_the_way / max(way.room, 1), 0.0, 1.0)
 
 

@@ -56,8 +56,7 @@ def price_of(credit: Any) -> float | None:
 def credit_tracker(kinds: Sequence[int], devices: Sequence[DeviceConfig]) -> str:
     """Return the tracker that records costs, with its parameters, in the form of an item of `ftl.trackers`.
 
-    The sizes of its records are rounded up to powers of two, so that devices of similar size share compiled
-    code.
+    Sizes of records are rounded up to powers of two, so that devices of similar size share compiled code.
 
     Args:
         kinds: kinds of the agent's decisions, numbers of `ssdgym.engine.decisions`.

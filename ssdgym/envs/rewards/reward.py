@@ -183,13 +183,10 @@ class Reward:
     def tally(
         self, totals: Totals, address: Callable[[str], np.ndarray], shown: np.ndarray, counters: Sequence[str]
     ) -> Tally:
-        """Return the arrays from which the compiled step computes rewards and copies counters.
+        """Return the arrays from which the compiled step computes rewards.
 
-        Args:
-            totals: the counters of the devices.
-            address: function that returns the addresses of a counter, given by name, int64 (n,).
-            shown: int64 (1 + counters, n), where the step writes host pages and the values of `counters`.
-            counters: names of the counters that the step copies to `shown`.
+        `address` returns the addresses of a counter, given by name, int64 (n,). The step also copies the
+        values of `counters` to `shown`, int64 (1 + counters, n).
         """
         costs = [(name, cost) for one in self._sums for name, cost in one.items()]
         count = len(self.rewards)
