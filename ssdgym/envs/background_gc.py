@@ -103,9 +103,8 @@ class BackgroundGCEnv(DecisionEnv):
     number of outstanding requests. The arrival of the next request is not observed.
 
     ## Rewards
-    The default objective is `{"latency": 1.0, "relocations": 64.0}`, and the default reward is `"plain"`.
-    Latencies of finished reads and writes are in units of a page program. Relocating the pages of one block
-    costs 64.
+    The default objective is `{"latency": 1.0, "relocations": 64.0}`, and the default reward is `"plain"`. The
+    unit of latencies is a page program. Relocating as many pages as a block has costs 64.
 
     ## Arguments
     | name | type | default | meaning |

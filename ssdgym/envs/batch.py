@@ -40,8 +40,8 @@ def threads_for(devices: int) -> int:
 class Sharing:
     """Decide whether several threads share a step (`shares`) or one thread runs it, by measured times.
 
-    From time to time a trial measures the alternative. If it is faster, it is kept. If not, the pause before
-    the next trial doubles.
+    From time to time a trial measures the alternative. If the alternative is not faster, the pause before the
+    next trial doubles.
     """
 
     #: Number of steps in a trial; first pause and longest pause between two trials, in steps.
@@ -132,14 +132,14 @@ _STEP, _REWARDED_STEP = ADVANCE | DESCRIBE | INFO, ADVANCE | DESCRIBE | INFO | R
 class Batch:
     """The devices of an environment that have the same FTL family and the same compiled rules.
 
-    A device has two numbers: its number in the environment, which indexes the arrays of observations and
-    actions, and its number `k` in the batch.
+    A device has a number in the environment, its index in observations and actions, and a number `k` in the
+    batch.
 
     Attributes:
         state: state of the devices in the engine.
         numbers: numbers of the devices in the environment, int64.
-        first_invalid: function of device numbers, int64 (m,): the first whose action may not be chosen, or
-            -1. It may be called with devices of other batches.
+        first_invalid: function of numbers of devices, also of other batches, int64 (m,), that returns the
+            first device with an invalid action, or -1.
     """
 
     def __init__(
@@ -188,8 +188,7 @@ class Batch:
     def step(self, which: np.ndarray, rewarded: bool) -> int:
         """Carry out the actions of devices `which`, int64 (m,), and run each to its next decision.
 
-        Return how many devices have stopped for another reason. If `rewarded`, compute the rewards of the
-        devices that wait for a decision.
+        Return how many devices have stopped for another reason. If `rewarded`, reward the other devices.
         """
         if self._broken and not self._broken.isdisjoint(which.tolist()):
             raise SsdgymError("a rule has failed in the middle of a step; reset the environment.")

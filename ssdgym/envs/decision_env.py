@@ -26,7 +26,7 @@ _PAGES, _WRITTEN, _RELOCATED = SHOWN
 
 
 class EpisodeSeed(int):
-    """A seed below 2**64. Gymnasium's vector environments convert a plain `int` to int64, but not this."""
+    """A seed below 2**64. Gymnasium's vector environments keep this type, but convert `int` to int64."""
 
 
 class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
@@ -38,8 +38,8 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
     page of each environment describes its decisions and their candidates.
 
     ## Action Space
-    `Discrete(K)`: the number of the chosen candidate. It must have the `action_mask` 1, and is invalid
-    otherwise. The argument `invalid` says what an invalid action does. `"error"` raises
+    `Discrete(K)`: the number of the chosen candidate. An action is valid if the `action_mask` of this
+    candidate is 1. The argument `invalid` says what an invalid action does. `"error"` raises
     `ssdgym.errors.SsdgymError` and changes nothing. `"replace"` chooses the valid candidate with the next
     higher number, or with the lowest number if none is higher. `"penalty"` does the same as `"replace"` and
     subtracts 1 from the reward. `action_masks()` returns the mask as bool (K,).
@@ -54,30 +54,29 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
     | `action_mask` | (K,) int8 | 1 if the candidate may be chosen, else 0; at least one value is 1 |
 
     `metadata["features"]` names the features. The argument `features` selects them: `"default"` stands for a
-    selection that depends on the environment and its devices, `"all"` for all features of its decisions that
-    are registered, and a list names features (`["default", "gain"]`). You can add features as compiled
-    functions (`ssdgym.envs.features`). *Proposers* are policies that pick a candidate at each decision,
-    without effect on the device. `metadata["proposers"]` names them, and `info["proposed"]` contains the
-    numbers of the picked candidates. `info["host_pages"]` is the number of host pages written since the last
-    decision. With it you can discount per host page, since the host may write none between two decisions.
+    selection that depends on the environment and its devices, `"all"` for all registered features of its
+    decisions, and a list names features (`["default", "gain"]`). You can add features as compiled functions
+    (`ssdgym.envs.features`). *Proposers* are policies that pick a candidate at each decision, without effect
+    on the device. `metadata["proposers"]` names them, and `info["proposed"]` contains the numbers of the
+    picked candidates. `info["host_pages"]` is the number of host pages written since the last decision. It
+    permits a discount per host page: between two decisions the host may write no page or many pages.
 
     ## Rewards
     A *term* is a cost that the device counts, such as relocated pages (`ssdgym.envs.rewards.TERMS`). The
     argument `objective` maps terms to weights. The cost of a decision is the weighted sum of the increases of
     the terms until the next decision. `info["terms"]` contains minus the increase of each term, unweighted,
-    for learning with several objectives. To record a term without rewarding it, give it the weight 0. You can
-    add a term with the decorator `ssdgym.envs.rewards.reward_term`. The argument `reward` says how the cost
-    becomes a reward:
+    also for terms of weight 0, for learning with several objectives. You can add a term with the decorator
+    `ssdgym.envs.rewards.reward_term`. The argument `reward` says how the cost becomes a reward:
 
     | `reward` | reward |
     |---|---|
     | `"plain"` | minus the cost |
     | `{"baseline": policy}` | `(price * pages reclaimed - cost) / unit`; on average 0 for `policy` |
-    | `{"baseline": policy, "episode": 100}` | this formula; an episode costs `policy` 100 units |
+    | `{"baseline": policy, "episode": 100}` | this formula; `policy` has the cost of 100 units per episode |
     | `{"price": p, "unit": u}` | this formula with price p (default 0) and unit u (default 1) |
 
-    Pages reclaimed are pages erased minus pages relocated. Price and unit are measured before the first
-    episode, while the baseline policy serves as many host pages as the device has logical pages. The price is
+    Pages reclaimed are pages erased minus pages relocated. Price and unit are measured at the first `reset`,
+    while the baseline policy serves as many host pages as the device has logical pages. The price is
     the mean cost of a page that the policy reclaims, and the unit its mean cost of a round of GC. The rewards
     of the policy are therefore 0 on average and about 1 in magnitude. If the device erases sub-blocks or is
     of the block or sub-page family, pages reclaimed are host pages written, and price and unit are both the
@@ -94,8 +93,8 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
 
     ## Episode End
     An episode is truncated when the host has written exactly `horizon` pages. Its last observation is made
-    as if a decision were due; if no candidate can be chosen, candidate 0 has the mask 1. The last
-    `info["metrics"]` contains all metrics. With `at_end="truncate"` an episode is also truncated when the
+    as if a decision were due; if no candidate can be chosen, candidate 0 has the mask 1. Its last info
+    contains all metrics, `info["metrics"]`. With `at_end="truncate"` an episode is also truncated when the
     last request of its workload has completed. An episode is terminated only if the device models wear-out
     and reaches the end of its life; `info["end_of_life"]` is then true.
 
@@ -105,7 +104,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
 
     | name | type | default | meaning |
     |---|---|---|---|
-    | `device` | name, path, mapping or model | `"demo"` | a vector environment uses a list in turn |
+    | `device` | name, path, mapping or model | `"demo"` | vector environments use a list's items in turn |
     | `size` | str | `None` | in tasks of papers: the device `small` (also if `None`) or `paper` |
     | `ftl` | mapping or model | `None` | FTL fields to change; `{"timing": "none"}` simulates no time |
     | `workload` | name, path, mapping, model, array, function | `"zipf99"` | an episode draws one of a list |
@@ -186,8 +185,7 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
                 function, replaces the environment's workload in this episode.
 
         Returns:
-            The observation and the info of the first decision. The info contains the names of the
-            episode's `workload` and of the `device`.
+            The observation and the info of the first decision. The info names `workload` and `device`.
 
         Raises:
             SsdgymError: `options` has another key, or the workload does not fit the device.

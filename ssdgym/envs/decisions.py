@@ -52,8 +52,7 @@ def basic_spec(external: int, observer: int = 0) -> ObservationSpec:
 
     Args:
         external: bit set of the kinds of decisions that the agent takes: bit k for kind k.
-        observer: address of the function that writes observations. 0 selects the function that describes
-            decisions about erases.
+        observer: address of the function that writes observations; 0 for that of decisions about erases.
     """
     return ObservationSpec(
         rules=no_rules(),
@@ -75,20 +74,18 @@ class Decision(ABC):
 
     Attributes:
         kind: number of the kind of decision, from `ssdgym.engine.decisions`.
-        kinds: numbers of the kinds of decisions that the agent takes. If it is empty, they are only `kind`.
+        kinds: numbers of all kinds of decisions that the agent takes. If it is empty, the only one is `kind`.
         candidates: number of candidates K, or `"all"` for all erase sets of a plane.
         most_blocks: largest number of blocks in a candidate that no proposer picked.
         features: features of the candidates and of the context. `observe` selects them among the registered
             features, unless a subclass defines this attribute.
         selection: the registered features that `observe` has selected.
         proposers: victim policies or merge rules whose picks the engine computes for each observation.
-        names: names of the proposers in the order of `info["proposed"]`; empty if the order differs
-            between decisions.
+        names: names of the proposers in the order of `info["proposed"]`; empty if that order varies.
         labels: labels of the proposers, by the kind of candidate that they pick: `candidate` (an erase set
             or block), `stream`, `answer` (commands of an idle die), `way` (an area for data) or `plan`.
         policy: policy that chooses victims inside the engine; None if the agent or the device chooses them.
-        price: price of the space that dead pages occupy (see `Credits`). If it is None, infos do not
-            contain the cost of each decision.
+        price: argument `price` of `Credits`. If it is None, infos do not contain the cost of each decision.
     """
 
     kind: ClassVar[int]
@@ -144,7 +141,7 @@ class Decision(ABC):
         """Return arrays for the observations of `count` devices, each with K candidates."""
         columns, entries = len(self.features.candidates), len(self.features.context)
         count_of = {kind: len(labels) for kind, labels in self.selection.proposers.items()}
-        # Picks of erase sets and of streams have places of their own; other picks begin at the first place.
+        # `proposed` has places for picks of erase sets, then of streams. Other picks use the first places.
         in_turn = count_of.pop("candidate", 0) + count_of.pop("stream", 0)
         proposers = max(in_turn, *count_of.values(), 0)
         return ObservationBuffers.allocate(count, candidates, columns, entries, proposers)
@@ -286,7 +283,7 @@ INVALID: tuple[Invalid, ...] = ("error", "replace", "penalty")
 #: Values of `at_end`: a workload that ends before the episode is repeated, or ends the episode.
 AtEnd = Literal["wrap", "truncate"]
 AT_END: tuple[AtEnd, ...] = ("wrap", "truncate")
-#: Values of `size`, and the keys of a mapping `device` that has a small device and that of a paper.
+#: Values of `size`: the keys of a mapping `device` that contains a small device and the device of a paper.
 SIZES = ("small", "paper")
 #: `horizon` and `warmup` must be below this number of host pages.
 LONGEST_EPISODE = 2**62
@@ -363,7 +360,7 @@ class Options(ABC):
 
     @classmethod
     def decision_arguments(cls) -> tuple[str, ...]:
-        """Return the names of the arguments that define the decision: `features`, and those of subclasses."""
+        """Return the names of the decision's arguments: `features`, and all that `Options` does not have."""
         shared = {field.name for field in fields(Options)} - {"features"}
         return tuple(field.name for field in fields(cls) if field.name not in shared)
 

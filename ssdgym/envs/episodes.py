@@ -67,8 +67,7 @@ class Episodes:
         ended: bool (n,), whether a step has ended the episode, or no episode has begun.
         any_ended: whether any value of `ended` is true.
         shown: int64 (3, n), the numbers of `SHOWN` on each device.
-        rows: for each device, views of its rows in five arrays: features of the candidates, context, mask,
-            picks of the proposers, and `shown`.
+        rows: for each device, its rows of the candidates' features, the context, mask, picks, and `shown`.
         terms: float64 (n,) by name, minus the increase of each term of the objective in the last step.
         credits: the costs of single decisions; None if `options` have no `credit`.
 
@@ -154,7 +153,7 @@ class Episodes:
         self._connect()
 
     def _make_batches(self) -> list[Batch]:
-        """Return batches of the devices; those of a batch have the same FTL family and compiled rules."""
+        """Return batches of the devices. Devices of a batch have the same FTL family and compiled rules."""
         recording = Recording(min(4 * self.options.horizon, Recording.latencies), 1024)
         if all(device.ftl.timing == "none" for device in self.devices):
             recording = Recording(1, 1)
@@ -190,7 +189,7 @@ class Episodes:
         return found
 
     def parts(self, which: np.ndarray) -> list[tuple[Batch, np.ndarray]]:
-        """Divide device numbers, int64 (m,), among batches; return each batch that has some, and these."""
+        """Divide device numbers, int64 (m,), among batches; return each batch with its numbers, if any."""
         if len(self.batches) == 1:
             return [(self.batches[0], which)]
         parts = [(batch, which[np.isin(which, batch.numbers)]) for batch in self.batches]
@@ -313,12 +312,12 @@ class Episodes:
             reward.rewards[[*self.replaced]] -= 1
 
     def _taken(self, which: np.ndarray) -> dict[int, np.ndarray]:
-        """Return the erase sets that `actions` choose, by device, for devices that wait for such a choice."""
+        """Return the chosen erase set of each of the devices whose decision is about an erase, by device."""
         erasing = [i for i in which.tolist() if self.kind_asked(i) == ERASE]
         return {i: self.view.sets[i, self.actions[i]].copy() for i in erasing}
 
     def _replace_invalid(self, which: np.ndarray, first: int) -> dict[int, int]:
-        """Replace invalid actions, the first of them on device `first` (-1: none); return the new ones."""
+        """Replace invalid actions, from device `first` on (-1: none is); return the new ones by device."""
         if first >= 0 and self.options.invalid == "error":
             allowed = np.flatnonzero(self.view.mask[first]).tolist()
             raise SsdgymError(
@@ -344,7 +343,7 @@ class Episodes:
                 self._go_on(batch, part, rewarded)
 
     def _go_on(self, batch: Batch, which: np.ndarray, rewarded: bool) -> None:
-        """Continue devices that have stopped for lack of requests or at a horizon, as `_run` does."""
+        """Continue devices that need requests or end a warm-up, until they stop for the reasons of `_run`."""
         over: list[int] = []
         others = len(which)
         while others:
@@ -431,6 +430,6 @@ class Episodes:
             batch.dismiss()
 
     def observe_again(self) -> None:
-        """Write all observations again; the states of the devices do not change."""
+        """Compute all observations again; the states of the devices do not change."""
         for batch in self.batches:
             batch.observe(batch.numbers)

@@ -140,9 +140,8 @@ class ParallelEraseEnv(DecisionEnv):
     the run of that heuristic.
 
     ## Observation Space
-    The observation has the features of `ssdgym.envs.EraseVictimEnv`. Pages, sub-blocks and erases are summed
-    over the blocks of a set. Two more features are the pages to relocate and the sub-blocks of a set, both
-    measured in blocks.
+    The features of `ssdgym.envs.EraseVictimEnv`, with pages, sub-blocks and erases summed over the blocks of
+    a set. Two more features are the pages to relocate and the sub-blocks of a set, in units of a block.
 
     ## Rewards
     The default objective is `{"latency": 1.0}`, the latencies of finished reads and writes in units of a page

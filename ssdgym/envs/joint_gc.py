@@ -104,8 +104,7 @@ class JointGCEnv(DecisionEnv):
     ## Action Space
     `Discrete(K)`: K is the larger of `candidates` and `streams`; with `idle=True`, K is at least 8. Depending
     on the kind of decision, action `k` erases candidate `k`, or places a page in stream `k`, or lets an idle
-    die execute 0, 1, 2, 4, 8, 16, 32 or all commands of its round (`k` = 0 to 7). Actions with another `k`
-    are masked.
+    die execute 0, 1, 2, 4, 8, 16, 32 or all commands of its round (`k` = 0 to 7). Other actions are masked.
 
     `info["proposed"]` contains the picks of the `proposers`, then the stream that the device's placement
     would choose, then the streams that the `placements` would choose. Picks of erase sets are -1 if the

@@ -92,9 +92,9 @@ class MergePlanEnv(DecisionEnv):
 
     On a device with a smaller L, the actions above its own L + 2 are masked. M-Merges are masked after
     `ftl.gc.mmerge_limit` M-Merges of the bundle, if one of its blocks is worn out, and if there is no room
-    for the pages to copy out. If several actions would erase the same parts at the same cost, all except the
-    one with the lowest number are masked, such as action L + 2 if the cheapest parts have one size. Action 0
-    is always valid.
+    for the pages to copy out. If several actions would erase the same parts at the same cost, only the one
+    with the lowest number is valid. Action L + 2 is thus masked if its parts have one size. Action 0 is
+    always valid.
 
     `info["proposed"][j]` is the action that merge rule `j` of `proposers` would choose, or -1 if this action
     is not allowed. An agent that always chooses the action of one rule leaves the same device as this rule.
@@ -104,8 +104,8 @@ class MergePlanEnv(DecisionEnv):
     its number, and which proposers choose it. If devices have superblocks, the nominal time is also given
     relative to a Merge. For the bundle: the cause of the merge, its share of invalid pages (with superblocks
     also of valid pages), its M-Merges since its last Merge, and the wear of its blocks and of the plane. If
-    they vary, also the numbers of free blocks and of other bundles in the plane. The observation at the end
-    of an episode is that of the last decision.
+    the number of free blocks varies between merges, it is observed, and the number of other bundles in the
+    plane. The observation at the end of an episode is that of the last decision.
 
     ## Rewards
     The default objective is `{"merge_time": 1.0}`, the nominal time of all commands of merges (scans, copies

@@ -40,8 +40,7 @@ class StreamDecision(Decision):
         streams: number of streams S. If it is None, S is the largest number of streams of a proposer.
         victims: policy that chooses victims, without a placement; None if the agent also chooses victims.
         proposers: placements whose choices the agent sees.
-        price: price of the space that dead pages occupy (see `Credits`). If it is None, infos do not
-            contain the cost of each decision.
+        price: argument `price` of `Credits`. If it is None, infos do not contain the cost of each decision.
 
     Raises:
         SsdgymError: an argument has a wrong type or value, or there is a `price` while `per` is `request`.
@@ -185,8 +184,8 @@ class PlacementEnv(DecisionEnv):
     ## Description
     Every page that the host writes or garbage collection relocates goes to the open block of a *write
     stream*. Pages that will be overwritten at about the same time should share a block: the block then
-    becomes invalid as a whole, and its erase needs no relocations. The time of the next overwrite is not
-    observed; the times of earlier writes are. See `ssdgym.envs.DecisionEnv` for spaces, rewards and episodes
+    becomes invalid as a whole, and its erase needs no relocations. The agent observes when a page was written
+    before, not when it will be overwritten. See `ssdgym.envs.DecisionEnv` for spaces, rewards and episodes
     shared by all environments.
 
     ## Action Space
@@ -202,8 +201,7 @@ class PlacementEnv(DecisionEnv):
     sub-block as an earlier proposer.
 
     `info["proposed"][j]` is the action that proposer `j` would choose now. An agent that always chooses
-    `info["proposed"][0]` leaves the same device, bit for bit, as the device's own placement
-    (`ftl.placement`).
+    `info["proposed"][0]` leaves the same device, bit for bit, as `ftl.placement`, the device's own placement.
 
     ## Observation Space
     For each stream: the written share of its open block, the valid share of its pages, the mean age of its
@@ -241,15 +239,14 @@ class PlacementEnv(DecisionEnv):
 
     With `pages="host"`, the cost of a choice includes all relocations of its page up to the next overwrite.
     Copies that the agent has not placed, such as those from before the episode, have no credit. The old copy
-    of a relocated page costs no rent. `credit` with `per="request"` raises, because one choice is then about
-    several pages.
+    of a relocated page costs no rent. `credit` requires `per="page"`, where each choice is about one page.
 
     Set `p` to the Lagrange multiplier of spare space. On a full device every host page makes one copy dead,
     and dead copies fill the spare space. Under any policy, a dead copy therefore waits on average for as many
     host pages as there are spare pages. Under this constraint relocations are fewest if the rent of waiting
     equals the relocations that the same amount of additional spare space would save: `p = -dR/ds`. Here R is
     the number of relocations per host page, and s the number of spare pages per logical page. Measure p with
-    any placement: `(R(0.13) - R(0.17)) / 0.04` of `sep_gc` on `demo-placement` is 15 for `zipf80` and 10 for
+    any placement: with `sep_gc` on `demo-placement`, `(R(0.13) - R(0.17)) / 0.04` is 15 for `zipf80`, 10 for
     `hot90`.
 
     ## Arguments

@@ -110,11 +110,10 @@ class Scene:
         map: state of the device's pages.
         kind: number of the kind of decision, from `ssdgym.engine.decisions`.
         choices: number of candidates that may be chosen now.
-        candidates: erase sets that may be chosen now, ERASE_PAIR (k, pairs); empty if the decision is not
-            about an erase.
+        candidates: erase sets that may be chosen now, ERASE_PAIR (k, pairs); empty in other decisions.
         chosen: the erase set chosen last in the episode, ERASE_PAIR (pairs,); None if none was chosen.
         counters: `host_pages_written` and `relocated_pages` of the episode, without its warm-up.
-        write_amplification: of the same pages; None if nothing was written.
+        write_amplification: that of the episode, without its warm-up; None if nothing was written.
     """
 
     device: str

@@ -137,7 +137,7 @@ def named_workloads(source: Any, with_test: bool = False) -> list[Any]:
 
 
 def name_of(source: Any, config: WorkloadConfig) -> str:
-    """Return the name of a workload in infos and errors: `source` if it is a string, or from its model."""
+    """Return the name of a workload in infos and errors: `source` if it is a name or path, else a label."""
     if isinstance(source, (str, Path)):
         return str(source)
     return str(getattr(config, "label", None) or getattr(config, "name", None) or config.kind)
@@ -174,7 +174,7 @@ def check_pace(
 def steady_simulator(
     device: DeviceConfig, policy: str | None, workload: WorkloadConfig, how: PreconditioningConfig, seed: int
 ) -> Simulator:
-    """Return a simulator that has preconditioned a device, without records of single latencies."""
+    """Return a simulator of the preconditioned device, which does not record single latencies."""
     simulator = Simulator(device, policy=policy, recording=Recording(1, 1))
     precondition(simulator, how, workload, seed)
     return simulator
@@ -212,7 +212,7 @@ class EpisodeRequests:
         Raises:
             SsdgymError: a request cannot be carried out, or too many requests in a row write nothing.
         """
-        # A user's function may change its array later, so it is copied. A copy of bytes is faster.
+        # Copied, as a user's function may change its array later. Bytes are copied faster than records.
         requests = self._stream.next(CHUNK).view(np.uint8).copy().view(REQUEST)
         try:
             writes = check_requests(requests, self._device)

@@ -133,8 +133,7 @@ class SubpageRegionEnv(DecisionEnv):
     program, which limits the throughput of a busy device. Other terms are `amplification`, the cost in wear,
     and `small_writes`, which counts only small writes. The default reward is `{"baseline": "greedy"}`: the
     baseline is subFTL's own rules with greedy victims. Price and unit are both its mean cost per host page
-    (sector). A return of r therefore means that the agent has saved, in comparison with the baseline, the
-    flash time of r host pages.
+    (sector). A return of r means that the agent has saved the baseline's flash time of r host pages.
 
     ## Episode End
     An episode ends after `horizon` host pages (sectors). The sectors that a request writes in a group are

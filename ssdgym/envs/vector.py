@@ -50,8 +50,8 @@ class DecisionVectorEnv(OneThread, SyncVectorEnv):
     """A vector environment that steps many devices in one compiled call.
 
     It returns the same observations, rewards and infos, bit for bit, as `gymnasium.vector.SyncVectorEnv` does
-    with n single environments, the same seeds and the same actions. The list `envs` contains n single
-    environments, whose methods and attributes `call`, `get_attr` and `set_attr` access.
+    with n single environments, the same seeds and the same actions. As in that class, `call`, `get_attr` and
+    `set_attr` access single environments. They are in the list `envs`.
 
     `autoreset_mode` says what follows the step in which an episode ends:
 
@@ -66,12 +66,10 @@ class DecisionVectorEnv(OneThread, SyncVectorEnv):
         num_envs: number of environments n.
         threads: number of threads that share a step. If it is None, there is one for each core that the
             process may use, but at most one for each 8 devices. Results do not depend on this number.
-        copy: whether a step returns copies of the observations. If it is false, a step returns arrays that
-            the next step overwrites.
-        autoreset_mode: `gymnasium.vector.AutoresetMode`, or its value (`"SameStep"`, `"NextStep"` or
-            `"Disabled"`).
+        copy: whether a step returns copies of the observations, or arrays that the next step overwrites.
+        autoreset_mode: `gymnasium.vector.AutoresetMode`, or `"SameStep"`, `"NextStep"` or `"Disabled"`.
         render_mode: render mode of the single environments. `render` returns a tuple of n frames.
-        max_episode_steps: must be None: `horizon` limits episodes, in host pages.
+        max_episode_steps: must be None, because `horizon` limits episodes (in host pages).
         arguments: arguments of the single environment.
 
     Raises:
@@ -132,15 +130,14 @@ class DecisionVectorEnv(OneThread, SyncVectorEnv):
         """Begin an episode in every environment, or in those that `reset_mask` selects.
 
         Args:
-            seed: a number, or a sequence of n seeds. If it is a number, environment i has the seed
-                `seed + i`. If it or an element is None, the seed is drawn.
+            seed: a sequence of n seeds, or a number. If it is a number, environment i has the seed
+                `seed + i`. None, also in a sequence, stands for a drawn seed.
             options: None, or a mapping. `reset_mask`, bool (n,), selects the environments that begin an
                 episode; environments that are not selected do not change and have no info. `workload`
                 replaces the workload of these episodes, as in the single environment.
 
         Returns:
-            The observations and the infos of the first decisions. The infos contain the names of each
-            episode's `workload` and `device`.
+            The observations and the infos of the first decisions. The infos name `workload` and `device`.
 
         Raises:
             SsdgymError: `seed` or `reset_mask` does not have n values, or an option is not valid.
@@ -214,7 +211,7 @@ class DecisionVectorEnv(OneThread, SyncVectorEnv):
             self.episodes.dismiss()
 
     def _resting(self) -> np.ndarray:
-        """Return, bool (n,), in which environments this step begins an episode because the last one ended."""
+        """Return whether each environment begins an episode in this step, bool (n,)."""
         if not self._begun:
             raise SsdgymError("step was called before any episode has begun; call reset first.")
         over = self.episodes.ended.copy()

@@ -87,9 +87,8 @@ class WearLevelEnv(DecisionEnv):
 
     ## Action Space
     `Discrete(K)`: action 0 moves nothing. Action 1 empties the block that the device's own rule
-    (`ftl.levelling`) would empty. The next actions empty the other closed blocks of the plane, those with
-    fewest erases first; they begin at action 1 if the rule would empty none. Actions without a block are
-    masked.
+    (`ftl.levelling`) would empty, if it would empty one. The next actions empty the other closed blocks of
+    the plane, those with fewest erases first. Actions without a block are masked.
 
     `info["proposed"][0]` is the number of the action that the device's own rule would choose. An agent that
     always chooses it leaves the same device as the rule, bit for bit.

@@ -1,8 +1,8 @@
 """Features of a candidate: an erase set ("the set") or, in decisions about levelling, a closed block.
 
-Constants in the formulas bring the usual values of victims on a full device near 0. log4 is the logarithm to
-base 4. The sum `log_benefit + log_age` ranks candidates as cost-benefit does. `log_benefit` alone ranks them
-nearly as greedy does.
+Constants in the formulas bring the usual values of victims on a full device near 0. "Host pages since" an
+event are pages that the host has written after the event. log4 is the logarithm to base 4. The sum
+`log_benefit + log_age` ranks candidates as cost-benefit does, and `log_benefit` nearly as greedy does.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ def _log_age(view, since, part):
 
 @feature(unit=_LOG, low=-8.0, high=8.0, default=always)
 def log_age(view, candidate, decision):
-    """Return log4(100 * h / logical pages): h = host pages since an invalidation in the set's blocks."""
+    """Return log4(100 h / logical pages): h = host pages since the last invalidation in the set's blocks."""
     return _log_age(view, candidate.invalidated_at, 100.0)
 
 
 @feature(unit=_LOG, low=-8.0, high=8.0, default=always)
 def log_age_closed(view, candidate, decision):
-    """Return log4(10 * h / logical pages): h = host pages since the last of the set's blocks was closed."""
+    """Return log4(10 h / logical pages): h = host pages since the last of the set's blocks was closed."""
     return _log_age(view, candidate.closed_at, 10.0)
 
 

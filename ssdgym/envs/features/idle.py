@@ -51,7 +51,7 @@ def answer_fits(view, answer, die):
 
 @feature(unit="factors of two", low=-8.0, high=8.0, default=always)
 def idle_room(view, die):
-    """Return log2(f / m): f = free pages in the plane's pool, m = the f below which GC starts at once."""
+    """Return log2(f / m): f = free pages in the plane's pool; GC starts at once if f is below m."""
     pool = view.plane[die.plane].pool_pages
     return clip(log2((pool + 1.0) / max(view.params[0].low_pool, 1)), -8.0, 8.0)
 

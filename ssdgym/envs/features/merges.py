@@ -45,7 +45,7 @@ def _of_disturbance(setting: Setting) -> bool:
 
 
 def _has_superblocks(setting: Setting) -> bool:
-    """Return whether devices merge superblocks. With nftl, Merges cost about the same: one logical block."""
+    """Return whether Merges differ in cost, as with superblocks. With nftl, each copies about one block."""
     return setting.has(lambda device: BlockFtl.of(device.ftl).kind == BlockKind.SUPERBLOCK)
 
 

@@ -1,8 +1,8 @@
 """Features of the page that is placed ("the page"): the host writes it, or garbage collection relocates it.
 
 Ages and intervals are counted in host pages, the pages that the host has written to the whole device. If an
-age is p host pages, the feature is log4(10 p / logical pages). The age of a page or group that was never
-written, and of no block, is that of the device.
+age is p host pages, the feature is log4(10 p / logical pages). If a page or group was never written, or no
+block holds the page, the age is the number of all host pages so far.
 """
 
 from __future__ import annotations

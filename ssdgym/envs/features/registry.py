@@ -177,9 +177,10 @@ def feature(
         unit: unit of the values.
         low: smallest value. Environments raise SsdgymError if the function returns a lower value.
         high: largest value. Environments raise SsdgymError if the function returns a higher value.
-        default: function of a `Setting`: whether `features="default"` includes the feature. By default, it
-            returns False.
-        fits: function of a `Setting`: whether the feature has a meaning. By default, it returns True.
+        default: function of a `Setting` that returns whether `features="default"` includes the feature. By
+            default, it returns False.
+        fits: function of a `Setting` that returns whether the feature has a meaning. By default, it returns
+            True.
         samples_pages: for features of a candidate: whether the function reads `sampled`, `updates`,
             `neighbours` or `neighbour_updates`. If it is false, the engine may leave these fields 0.
         tracker: for features of a stream or a page: name of the tracker whose records the function reads.

@@ -69,9 +69,8 @@ def _box(features: tuple[Feature, ...], rows: tuple[int, ...]) -> spaces.Box:
 
 #: The column with this prefix and the label of a proposer is 1 for the candidate that it picks, else 0.
 PROPOSED_BY = "proposed_by_"
-#: The kinds of features of candidates, in the order of their columns. With each kind: a feature, as example
-#: in errors; the field of `ObservationSpec` with the columns of proposers; its field with the records of
-#: candidates; the type of these records.
+#: The kinds of features of candidates, in the order of their columns. Each has an example for errors, two
+#: fields of `ObservationSpec` (columns of proposers, records of candidates), and the type of these records.
 _ROWS = {
     "candidate": ("log_benefit", "proposed_columns", "tallies", CANDIDATE),
     "stream": ("stream_valid", "stream_columns", "streams", STREAM_SEEN),
@@ -79,8 +78,7 @@ _ROWS = {
     "way": ("way_number", "way_columns", "ways", WAY_SEEN),
     "plan": ("plan_cost", "proposed_columns", "plans", PLAN_SEEN),
 }
-#: Kinds of features that every context may contain, and kinds of features of some decisions, with the types
-#: of the records that they read.
+#: Kinds of features of all contexts; kinds of features of some contexts, with the types of their records.
 _SHARED = ("decision", "device")
 _CONTEXT = {"page": PAGE_SEEN, "die": DIE_SEEN, "sector": SECTOR_SEEN, "bundle": BUNDLE_SEEN}
 #: The kinds in the order in which the engine numbers features: `stream`, `page`, `answer`, `die`, and so on.

@@ -50,7 +50,7 @@ def stream_blocks(view, stream, page):
 
 @feature(unit="factors of four", low=-8.0, high=8.0, default=always)
 def stream_age(view, stream, page):
-    """Return log4(10 a / logical pages): a = mean host pages since a full block was closed; 0 if none is."""
+    """Return log4(10 a / logical pages): a = mean host pages since its full blocks were closed; 0 if none."""
     full = stream.blocks - stream.open
     if full <= 0:
         return 0.0

@@ -47,7 +47,7 @@ class Totals:
         return reclaims * self.pages_per_count - takes
 
     def rounds(self) -> np.ndarray:
-        """Return the rounds of GC, int64 (n,); host pages written for devices as in `pages_reclaimed`."""
+        """Return the rounds of GC, int64 (n,), or host pages written where `pages_reclaimed` returns them."""
         return np.where(
             self._wins_by_erases, self.counter("gc_invocations"), self.counter("host_pages_written")
         )
@@ -55,7 +55,7 @@ class Totals:
     def reclaiming(self, read: Callable[[str], np.ndarray], nothing: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the values (n,) that `read` returns for the two counters of `pages_reclaimed`.
 
-        They are the counter that is added and the one that is subtracted, or `nothing` if none is subtracted.
+        The first counter is added, the second one subtracted. Devices without a second one have `nothing`.
         """
         erases = self._wins_by_erases
         reclaims = np.where(erases, read("erased_sub_blocks"), read("host_pages_written"))
