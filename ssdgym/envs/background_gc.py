@@ -19,7 +19,7 @@ from ssdgym.policy.on_device import beside_on
 
 #: The name of the only proposer: the device's idle rule.
 IDLE_RULE = "idle_rule"
-#: The idle rule of devices that have none.
+#: The idle rule for devices without an idle rule of their own.
 DEFAULT_IDLE = "threshold(blocks=5)"
 
 
@@ -79,8 +79,8 @@ class BackgroundGCEnv(DecisionEnv):
     ## Description
     The requests of the workload arrive in bursts, and dies have time to collect garbage between bursts. Early
     collection provides free blocks before the next burst. However, it also relocates pages that would soon
-    have become invalid. A decision is due when a die becomes idle and one of its blocks has invalid pages,
-    and again when the die has executed the commands that the last action allowed. See
+    have become invalid. A decision is due when a die becomes idle and one of its blocks may be a victim, and
+    again when the die has executed the commands that the last action allowed. See
     `ssdgym.envs.DecisionEnv` for spaces, rewards and episodes shared by all environments.
 
     ## Action Space

@@ -58,8 +58,8 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
     decisions, and a list names features (`["default", "gain"]`). You can add features as compiled functions
     (`ssdgym.envs.features`). *Proposers* are policies that pick a candidate at each decision, without effect
     on the device. `metadata["proposers"]` names them, and `info["proposed"]` contains the numbers of the
-    picked candidates. `info["host_pages"]` is the number of host pages written since the last decision. It
-    permits a discount per host page: between two decisions the host may write no page or many pages.
+    picked candidates, or -1. `info["host_pages"]` is the number of host pages written since the last
+    decision. With it you can discount per host page: between two decisions the host writes no page or many.
 
     ## Rewards
     A *term* is a cost that the device counts, such as relocated pages (`ssdgym.envs.rewards.TERMS`). The

@@ -205,15 +205,15 @@ class PlacementEnv(DecisionEnv):
 
     ## Observation Space
     For each stream: the written share of its open block, the valid share of its pages, the mean age of its
-    blocks, its share of the plane's blocks, the mean age and the relocated share of the pages that were
-    lately written to it, the difference between this age and the age of the page to place, whether it holds
-    the present data of this page, and which proposers choose it. For the page to place: whether it is
-    relocated, the host pages written since its last write, the last two intervals between its writes,
-    decaying counts of the writes to the page and to its neighbours, the number of its relocations, and the
-    age and the stream of the block that holds it. For a sub-block, the features of a stream describe its
-    block. Further features of a sub-block say how near the block is to its erase, and whether the sub-block
-    is in the block's best erase set. A tracker (`ssdgym.policy.page_history`) records the history of pages
-    and streams, from past events only.
+    blocks, its share of the plane's blocks, and which proposers choose it. Further features of a stream are
+    the mean age and the relocated share of the pages lately written to it, the difference between this age
+    and that of the page to place, and whether the stream holds the present data of this page. For the page to
+    place: whether it is relocated, the host pages written since its last write, the last two intervals
+    between its writes, decaying counts of the writes to the page and to its neighbours, the number of its
+    relocations, and the age and the stream of the block that holds it. If an action stands for a sub-block,
+    the features of a stream describe the block of the sub-block. Two further features are how near this block
+    is to its erase, and whether the sub-block is in the block's best erase set. The tracker
+    `ssdgym.policy.page_history` records the history of pages and streams, from past events only.
 
     ## Rewards
     The default objective is `{"relocations": 1.0}`. The baseline of the default reward is

@@ -122,11 +122,10 @@ class SubpageRegionEnv(DecisionEnv):
     ## Observation Space
     For each area: the cost of the action now in time, in bytes and in reads, the pages left in the area's
     open block, how many of these contain a sector that must be advanced first, and how full the area is. For
-    the data: which decision is due, the share of the group that leaves the write buffer, the share of the
-    group that is in a region, whether the old data was in a region, how often the host has written it, how
-    many more passes the region allows before an erase, and the progress of the collection. A *pass* programs
-    one subpage in every page of a block. If the data has no plane yet, the features describe the plane that
-    is next in turn.
+    the data: which decision is due, the shares of its group that leave the write buffer and that are in a
+    region, whether its old copy was in a region, and how often the host has written it. For the region: how
+    many more passes it allows before an erase, and the progress of a collection. A *pass* programs one
+    subpage in every page of a block. For data without a plane, the plane next in turn is observed.
 
     ## Rewards
     The default objective is `{"flash_time": 1.0}`, the nominal time of all flash commands in units of a page

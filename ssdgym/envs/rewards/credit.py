@@ -1,7 +1,7 @@
 """Credit: the cost of each single decision about a page's placement, and transitions for learners.
 
-A tracker (`ssdgym.policy.page_credit`) records the costs while a device runs, and infos contain them. A
-decision places a copy of a page. Its cost is known once the copy is relocated, or invalid and erased.
+A decision places a copy of a page. Its cost is known when the agent places the page again because it is
+relocated, or when the copy is invalid and erased. The tracker `ssdgym.policy.page_credit` records the costs.
 """
 
 from __future__ import annotations
