@@ -54,7 +54,7 @@ class IdleDecision(Decision):
         return with_victims(with_ftl(device, {"gc.idle": own if rule is None else rule.label}), self.policy)
 
     def spec(self) -> ObservationSpec:
-        """Return the specification of observations; `ask` adds the features."""
+        """Return the specification of observations without features, which `ask` adds."""
         return basic_spec(1 << IDLE, idle_describer())
 
 
@@ -69,7 +69,7 @@ class BackgroundGCOptions(Options):
     default_objective: ClassVar[Mapping[str, float]] = {"latency": 1.0, "relocations": 64.0}
 
     def decision(self) -> IdleDecision:
-        """Return the kind of decision that this environment leaves to the agent."""
+        """Return the `Decision` that has the values of these arguments."""
         return IdleDecision(self.victims)
 
 

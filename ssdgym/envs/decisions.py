@@ -209,7 +209,7 @@ class EraseDecision(Decision):
         return _count_sets(devices) if self.candidates == "all" else int(self.candidates)
 
     def spec(self) -> ObservationSpec:
-        """Return the specification of observations; `ask` adds the features."""
+        """Return the specification of observations without features, which `ask` adds."""
         return basic_spec(1 << self.kind)._replace(
             proposers=np.stack([policy.victim.proposing.record for policy in self.proposers]),
             every=self.candidates == "all",
@@ -356,7 +356,7 @@ class Options(ABC):
 
     @abstractmethod
     def decision(self) -> Decision:
-        """Return the kind of decision that this environment leaves to the agent."""
+        """Return the `Decision` that has the values of these arguments."""
 
     @classmethod
     def decision_arguments(cls) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ class EraseVictimOptions(Options):
     default_reward: ClassVar[Mapping[str, str]] = {"baseline": "greedy"}
 
     def decision(self) -> EraseDecision:
-        """Return the kind of decision that this environment leaves to the agent."""
+        """Return the `Decision` that has the values of these arguments."""
         return EraseDecision(self.candidates, self.proposers)
 
 
@@ -102,7 +102,7 @@ class ParallelEraseOptions(Options):
     default_reward: ClassVar[Mapping[str, str]] = {"baseline": "cost_benefit"}
 
     def decision(self) -> EraseDecision:
-        """Return the kind of decision that the agent takes."""
+        """Return the `Decision` that has the values of these arguments."""
         if not is_whole(self.most_blocks) or not 2 <= self.most_blocks <= MAX_PAIRS:
             raise SsdgymError(
                 f"most_blocks must be a whole number from 2 to {MAX_PAIRS}, not {self.most_blocks!r}."
@@ -134,10 +134,10 @@ class ParallelEraseEnv(DecisionEnv):
     | the last ones | random numbers of random blocks |
 
     Sets that no proposer picks have 1 to `most_blocks` blocks of the collecting plane. On devices that can
-    erase sub-blocks, they contain the best sub-blocks of each block. A set is left out if the plane has no
-    room for all its valid pages before the erase. `info["proposed"][j]` is the number of the candidate that
-    proposer `j` picks, or -1 if its pick is left out. An agent that always chooses this candidate has exactly
-    the run of that heuristic.
+    erase sub-blocks, such sets contain the best sub-blocks of each block. A set is left out if the plane has
+    no room for all its valid pages before the erase. `info["proposed"][j]` is the number of the candidate
+    that proposer `j` picks, or -1 if its pick is left out. An agent that always chooses this candidate has
+    exactly the run of that heuristic.
 
     ## Observation Space
     The features of `ssdgym.envs.EraseVictimEnv`, with pages, sub-blocks and erases summed over the blocks of

@@ -48,7 +48,7 @@ class JointDecision(Decision):
         return max(part.candidates_on(devices) for part in parts)
 
     def spec(self) -> ObservationSpec:
-        """Return the specification of observations; `ask` adds the features."""
+        """Return the specification of observations without features, which `ask` adds."""
         erase, streams = self.erase.spec(), self.streams.spec()
         observers = np.where(np.arange(len(KINDS)) == ERASE, 0, streams.observers)
         external = erase.external | streams.external
@@ -78,7 +78,7 @@ class JointGCOptions(Options):
     default_reward: ClassVar[Mapping[str, str]] = {"baseline": DEFAULT_VICTIMS}
 
     def decision(self) -> JointDecision:
-        """Return the kinds of decisions that the agent takes."""
+        """Return the `Decision` that has the values of these arguments."""
         if not isinstance(self.idle, bool):
             raise SsdgymError(
                 f"idle must be True or False, not {shown(self.idle)}; the rule that proposes is ftl.gc.idle."

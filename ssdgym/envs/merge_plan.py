@@ -41,7 +41,7 @@ class MergeDecision(Decision):
         return max(len(device.geometry.partial_sizes) for device in devices) + _OTHERS
 
     def spec(self) -> ObservationSpec:
-        """Return the specification of observations; `ask` adds the features."""
+        """Return the specification of observations without features, which `ask` adds."""
         spec = basic_spec(1 << MERGE, merge_describer())
         return spec._replace(proposers=np.array([policy.main.record for policy in self.proposers], RULE))
 
@@ -65,7 +65,7 @@ class MergePlanOptions(Options):
     default_reward: ClassVar[Mapping[str, str]] = {"baseline": "mmerge"}
 
     def decision(self) -> MergeDecision:
-        """Return the kind of decision that this environment leaves to the agent."""
+        """Return the `Decision` that has the values of these arguments."""
         return MergeDecision(self.proposers)
 
 

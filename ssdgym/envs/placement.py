@@ -137,7 +137,7 @@ class StreamDecision(Decision):
         return max(streams_of(one) + beside_on(one)["placement"].targets * proposing for one in devices)
 
     def spec(self) -> ObservationSpec:
-        """Return the specification of observations; `ask` adds the features."""
+        """Return the specification of observations without features, which `ask` adds."""
         # The observation at the horizon, where no decision is due, describes the placement of a host page.
         return basic_spec(self.external, stream_describer())
 
@@ -168,7 +168,7 @@ class PlacementOptions(Options):
     default_reward: ClassVar[Mapping[str, str]] = {"baseline": DEFAULT_VICTIMS}
 
     def decision(self) -> StreamDecision:
-        """Return the kind of decision that this environment leaves to the agent."""
+        """Return the `Decision` that has the values of these arguments."""
         price = price_of(self.credit)
         return StreamDecision(self.pages, self.per, self.streams, self.victims, self.proposers, price)
 

@@ -60,7 +60,7 @@ class RegionDecision(Decision):
         return with_victims(device, self.policy)
 
     def spec(self) -> ObservationSpec:
-        """Return the specification of observations; `ask` adds the features."""
+        """Return the specification of observations without features, which `ask` adds."""
         external = (1 << REGION) | sum(_QUESTIONS[name] for name in self.due)
         return basic_spec(external, region_describer())
 
@@ -88,7 +88,7 @@ class SubpageRegionOptions(Options):
     default_reward: ClassVar[Mapping[str, str]] = {"baseline": "greedy"}
 
     def decision(self) -> RegionDecision:
-        """Return the kind of decision that this environment leaves to the agent."""
+        """Return the `Decision` that has the values of these arguments."""
         return RegionDecision(self.decides, self.victims)
 
 
@@ -113,7 +113,7 @@ class SubpageRegionEnv(DecisionEnv):
     | `flushes`: less than a whole group leaves the write buffer | main area: read-modify-write | region |
     | `collected`: a valid subpage is in a region block that is collected | evict its group | keep it there |
 
-    A collection keeps at most 3/4 as many subpages as a block has pages. It evicts others without a decision.
+    A collection keeps at most 3/4 as many subpages as a block has pages. The rest is evicted without a decision.
 
     `info["proposed"][0]` is the FTL's own choice. All sectors that leave the write buffer go to the region,
     and sectors are kept if their old data was in a region when they were written. An agent that always

@@ -22,7 +22,7 @@ from ssdgym.unread import Unread
 
 
 def seeds_of(seed: int | Sequence[int | None] | None, count: int) -> list[int | None]:
-    """Return n seeds: `seed + i` if `seed` is a number, or its elements. None stands for a drawn seed."""
+    """Return n seeds: `seed + i` if `seed` is a number, or its elements. A seed None is to be drawn."""
     if seed is None:
         return [None] * count
     if np.ndim(seed) == 0:  # type: ignore[arg-type]

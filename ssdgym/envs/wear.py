@@ -54,7 +54,7 @@ class ColdBlockDecision(Decision):
         return with_victims(device, self.policy)
 
     def spec(self) -> ObservationSpec:
-        """Return the specification of observations; `ask` adds the features."""
+        """Return the specification of observations without features, which `ask` adds."""
         spec = basic_spec(1 << self.kind, block_describer())
         return spec._replace(proposed_columns=np.full(1, -1))
 
@@ -72,7 +72,7 @@ class WearLevelOptions(Options):
     default_objective: ClassVar[Mapping[str, float]] = {"relocations": 1.0, "levelling": 0.01}
 
     def decision(self) -> ColdBlockDecision:
-        """Return the kind of decision that this environment leaves to the agent."""
+        """Return the `Decision` that has the values of these arguments."""
         return ColdBlockDecision(self.candidates, self.victims, self.levelling)
 
 

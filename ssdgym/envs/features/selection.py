@@ -94,7 +94,7 @@ class Selection:
 
     Attributes:
         chosen: the features, of all kinds.
-        proposed: labels of the proposers whose picks a column marks. These columns are the last ones.
+        proposed: labels of the proposers with a column that marks their picks, after those of the features.
         proposers: labels of all proposers, by the kind of candidate that they pick.
     """
 
