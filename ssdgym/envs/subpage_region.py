@@ -113,7 +113,7 @@ class SubpageRegionEnv(DecisionEnv):
     | `flushes`: less than a whole group leaves the write buffer | main area: read-modify-write | region |
     | `collected`: a valid subpage is in a region block that is collected | evict its group | keep it there |
 
-    A collection keeps at most 3/4 as many subpages as a block has pages. It evicts all others directly.
+    A collection keeps at most 3/4 as many subpages as a block has pages; others are evicted without decision.
 
     `info["proposed"][0]` is the FTL's own choice. All sectors that leave the write buffer go to the region,
     and sectors are kept if their old data was in a region when they were written. An agent that always
