@@ -1,4 +1,4 @@
-"""Learned policies: networks, training and agents.
+"""Learned policies: networks, their training, and saved agents.
 
-The package needs the extra `agents` (torch, stable-baselines3, sb3-contrib).
+Networks, training and reading weights need the extra `agents` (torch, stable-baselines3, safetensors, ...).
 """

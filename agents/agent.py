@@ -1,4 +1,4 @@
-"""A trained agent: one file with a network and its description, the card."""
+"""Load, save and use a trained agent: one file with a network and its description, the *card*."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Agent:
     Args:
         scorer: the network, a `CandidateScorer` or an `OrdinalNetwork`.
         card: the description of the agent.
-        columns: columns of the agent's features in observations; None if they are the same as in training.
+        columns: columns of the agent's features in observations; None: those of the training, in its order.
     """
 
     def __init__(self, scorer: nn.Module, card: AgentCard, columns: Columns | None = None) -> None:
@@ -40,9 +40,9 @@ class Agent:
         """Load an agent that `save` wrote. Nothing in the file is executed.
 
         Args:
-            path: the file, or the name of an agent of the zoo.
+            path: path of the file, or name of an agent that comes with ssdgym, such as `victim-v1`.
             env: environment in which the agent will act. Its features are matched with the agent's by name.
-                If None, observations must have exactly the features that the agent was trained on.
+                If None, observations must have exactly the features of the training, in the same order.
 
         Raises:
             SsdgymError: the file is missing, is not an agent, or needs features that the environment lacks.
@@ -57,7 +57,7 @@ class Agent:
         return cls(scorer, card, columns)
 
     def save(self, path: str | Path) -> Path:
-        """Write the agent to one zip file, atomically.
+        """Write the agent to one zip file, atomically; return its path.
 
         Raises:
             SsdgymError: the file cannot be written.
@@ -74,10 +74,12 @@ class Agent:
         return path
 
     def scores(self, observation: Observation) -> np.ndarray:
-        """Return the candidates' scores, float32 (K,), or (n, K) of a batch; -1e9 where the mask is 0.
+        """Return the scores of the K candidates or actions, float32 (K,), or (n, K) for a batch.
+
+        The score is -1e9 where `action_mask` is 0.
 
         Raises:
-            SsdgymError: the observation has another number of features than the agent's.
+            SsdgymError: the observation's numbers of features are not those expected (`load`).
         """
         arrays = [*self._columns.select(observation), observation["action_mask"]]
         single = arrays[0].ndim == 2
@@ -96,15 +98,15 @@ class Agent:
         """Choose the candidate with the highest score; if several have it, choose the first of them.
 
         Args:
-            observation: `candidates` (K, F), `context` (G,), `action_mask` (K,), or a batch of n of them.
+            observation: `candidates` (K, F), `context` (G,), `action_mask` (K,), each (n, ...) in a batch.
             mask: ignored, since the observation contains the mask.
             rng: ignored, since the choice is not random.
 
         Returns:
-            The action: an int for one observation, int64 (n,) for a batch.
+            The number of the candidate or action: an int for one observation, int64 (n,) for a batch.
 
         Raises:
-            SsdgymError: the observation has another number of features than the agent's.
+            SsdgymError: as in `scores`.
         """
         scores = self.scores(observation)
         actions = scores.argmax(axis=-1)

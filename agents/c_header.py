@@ -26,16 +26,16 @@ _PER_LINE = 6
 def c_header(agent: Agent, name: str = "agent") -> str:
     """Return an agent as the text of a C header (C99).
 
-    The header of a network that scores candidates has the functions `NAME_scores` and `NAME_choose`; that of
-    an ordinal network has `NAME_number` and `NAME_act`. Their results differ from PyTorch's by rounding only,
-    because sums are computed in another order.
+    The header of a network that scores candidates has the functions `NAME_scores` and `NAME_choose`. The
+    header of an ordinal network has `NAME_number` and `NAME_act`. Sums are computed in another order than in
+    PyTorch, so results differ by rounding only.
 
     Args:
         agent: a trained agent.
         name: prefix of the functions and arrays.
 
     Raises:
-        SsdgymError: `name` is not a C identifier, or the agent cannot be written in C.
+        SsdgymError: `name` is not a C identifier, a weight is not finite, or there is no context feature.
     """
     _check(agent, name)
     environment = Environment(
@@ -71,7 +71,7 @@ def _check(agent: Agent, name: str) -> None:
 
 
 def _weights(network: Any) -> dict[str, Tensor]:
-    """Return the weights by their names in C, except those that only training needs."""
+    """Return the weights that a decision needs, by their names in the header without the prefix."""
     layers = [layer for layer in network.body if isinstance(layer, nn.Linear)]
     if isinstance(network, OrdinalNetwork):
         parts = ("centre", "scale", "weights", "bias", "thresholds")
@@ -89,7 +89,7 @@ def _weights(network: Any) -> dict[str, Tensor]:
 
 
 def _array(name: str, values: Tensor) -> str:
-    """Return the C definition of an array of one or two dimensions; every number is written exactly."""
+    """Return the C definition of an array of one or two dimensions, in single precision."""
     numbers = values.detach().cpu().numpy().astype(np.float32)
     shape = "".join(f"[{length}]" for length in numbers.shape)
     return f"static const float {name}{shape} = {_initialiser(numbers)};"
@@ -104,6 +104,6 @@ def _initialiser(numbers: np.ndarray) -> str:
 
 
 def _number(number: np.float32) -> str:
-    """Return a C constant with nine digits, which restore a single-precision number exactly."""
+    """Return a number as a C constant of nine digits, which identify a single-precision number."""
     text = f"{float(number):.9g}"
     return f"{text}f" if set(text) & set(".en") else f"{text}.0f"

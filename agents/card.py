@@ -1,4 +1,4 @@
-"""Read the card (description) and the weights of a saved agent; compute what a decision costs."""
+"""Read the card (description) and the weights of a saved agent; count the operations of a decision."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from ssdgym.config.loading import Config
 from ssdgym.errors import SsdgymError, needing
 from ssdgym.files import DAMAGED_ZIP, refuse_special
 
-#: The feature that chooses between the two heads of an ordinal network.
+#: The context feature that chooses the head of an ordinal network with two: 0 is the first, 1 the second.
 SWITCH = "page_relocated"
 Start = Literal["cost_benefit", "greedy", "none"]
 
 
 class ScorerConfig(Config):
-    """Shape and starting point of a `CandidateScorer`."""
+    """Shape and initial weights of a `CandidateScorer`."""
 
     hidden: tuple[int, ...] = Field((32, 32), min_length=1, description="units of each hidden layer")
     pooling: Literal["mean_max", "none"] = Field(
-        "mean_max", description="summary of all candidates, on which the score of each candidate depends"
+        "mean_max", description="summary of all candidates that is an input of each candidate's score"
     )
-    start: Start = Field("cost_benefit", description="heuristic whose ranking the untrained scorer has")
+    start: Start = Field("cost_benefit", description="heuristic by which the untrained scorer ranks; or none")
     sharpness: float = Field(
         5.0,
         gt=0,
-        description="initial inverse temperature, by which the logarithm (base 4) of the heuristic's score "
-        "is multiplied; at 5, the probability of a candidate is proportional to its score to the power 3.6",
+        description="initial scores are this factor times the logarithm (base 4) of the heuristic's score; "
+        "at 5, a candidate's probability is proportional to the heuristic's score to the power 3.6",
     )
 
 
 class OrdinalConfig(Config):
     """Shape of an `OrdinalNetwork`."""
 
-    hidden: tuple[int, ...] = Field((), description="units of each hidden layer; (): a linear rule")
+    hidden: tuple[int, ...] = Field((), description="units of each hidden layer; (): no hidden layer")
     actions: int = Field(6, ge=2, le=16, description="number of actions, such as write streams")
     ranges: tuple[tuple[int, int], ...] = Field(
         ((0, 6), (0, 6)),
@@ -55,7 +55,7 @@ class OrdinalConfig(Config):
     )
 
     gap: PositiveFloat = Field(
-        1.0, description="initial distance of thresholds; if small, mostly the first or last action is taken"
+        1.0, description="initial distance of neighbouring thresholds; if small, the end actions are frequent"
     )
 
     @model_validator(mode="after")
@@ -72,16 +72,20 @@ class OrdinalConfig(Config):
 
 
 class InputConfig(Config):
-    """Scaling and initial weights of a feature; an ordinal network sees `(feature - centre) / spread`."""
+    """Scaling and initial weights of one feature.
+
+    An ordinal network computes with `(feature - centre) / spread`. A scorer has one head and no scaling; if
+    `start` is () for all its features, they begin with the weights of `ScorerConfig.start`.
+    """
 
     centre: float = 0.0
     spread: PositiveFloat = 1.0
-    start: tuple[float, ...] = Field((), description="initial weight of the feature in each head; (): 0")
+    start: tuple[float, ...] = Field((), description="initial weight of the feature in each head; (): zeros")
 
 
 #: Names of the parts of an agent's file.
 CARD, WEIGHTS = "agent.json", "weights.safetensors"
-#: Largest part of a file that is read, in bytes: 67 million weights.
+#: Largest size, in bytes, of a part of the file: enough for 67 million weights.
 _LARGEST_PART = 1 << 28
 
 
@@ -94,7 +98,7 @@ class AgentCard(Config):
         "none", description="method that trained the weights last; none: untrained weights"
     )
     environment: str
-    decisions: int = Field(0, description="decisions of all stages of the training")
+    decisions: int = Field(0, description="sum of `decisions` over the stages of `trained_by`")
     trained_by: tuple[Stage, ...] = Field((), description="stages of the training, in order")
     candidate_features: tuple[str, ...]
     context_features: tuple[str, ...]
@@ -113,7 +117,7 @@ class AgentCard(Config):
         return self
 
     def trained(self, stages: Sequence[Stage], **fields: Any) -> AgentCard:
-        """Return a copy of the card with the given stages of training and the given other fields."""
+        """Return a copy with these stages, the fields that follow from them, and other `fields`."""
         made = {
             "algorithm": stages[-1].method if stages else "none",
             "decisions": sum(stage.decisions for stage in stages),
@@ -140,7 +144,7 @@ class AgentCard(Config):
 
     @property
     def arguments(self) -> Mapping[str, Any]:
-        """The arguments of the training environment; `streams` defaults to an ordinal network's `actions`."""
+        """Arguments of the training environment; `streams` defaults to `actions` of an ordinal network."""
         environment = self.training.get("environment", {})
         given = environment.get("kwargs", {}) if isinstance(environment, Mapping) else {}
         return {**({"streams": self.ordinal.actions} if self.ordinal else {}), **given}
@@ -148,13 +152,13 @@ class AgentCard(Config):
     @property
     def how_trained(self) -> str:
         """A phrase that names the methods that have trained the weights."""
-        if "suite" in self.training:  # trained by evolution: its configuration contains the initial weights
+        if "suite" in self.training:  # an evolution: its configuration sets the initial weights
             return how_trained(self.trained_by, "the start of its configuration")
         return how_trained(self.trained_by, self.scorer.start if self.scorer else "none")
 
 
 def read_parts(path: Path) -> tuple[AgentCard, bytes]:
-    """Return the card and the stored weights of an agent's file. Nothing in the file is executed.
+    """Return an agent's card, and its weights as safetensors bytes. Nothing in the file is executed.
 
     Raises:
         SsdgymError: the file is missing, damaged, not a regular file, or not an agent.
@@ -173,7 +177,7 @@ def read_parts(path: Path) -> tuple[AgentCard, bytes]:
 
 
 def _part(archive: zipfile.ZipFile, name: str) -> bytes:
-    """Return a part of an agent's file, after a check of its size and of its compression."""
+    """Return the bytes of a part of an agent's file; first check its size and compression."""
     part = archive.getinfo(name)
     if part.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise NotImplementedError(f"{name} is neither stored nor deflated")
@@ -192,7 +196,7 @@ def _parse_card(path: Path, card: bytes) -> AgentCard:
         raise SsdgymError(f"{path}: {CARD}: {field}: {first['msg']}; train the agent again.") from error
 
 
-#: Weights by their names in PyTorch.
+#: Arrays of weights by their names in the PyTorch network.
 Weights = Mapping[str, np.ndarray]
 
 
@@ -231,7 +235,8 @@ def _shapes_of_ordinal(config: OrdinalConfig, entries: int) -> dict[str, tuple[i
     }
 
 
-#: Prefixes of the names of weights that do not affect choices: weights of values, and the sharpness.
+#: Prefixes of names of weights that are neither searched nor counted as costs: those of the value, and the
+#: sharpness, which only multiplies the linear weights.
 WITHOUT_EFFECT = ("value_", "linear.log_sharpness")
 
 
@@ -277,7 +282,7 @@ _BYTES = 4
 
 @dataclass(frozen=True)
 class DecisionCost:
-    """The cost of a decision; comparisons and the additions of pooling are not counted.
+    """The cost of a decision, without comparisons and the additions of pooling.
 
     Attributes:
         shared_multiply_adds: multiply-adds per decision.
@@ -290,7 +295,7 @@ class DecisionCost:
     weight_bytes: int
 
     def multiply_adds(self, candidates: int) -> int:
-        """Return the multiply-adds of a decision among a number of candidates."""
+        """Return the multiply-adds of a decision among `candidates` candidates."""
         return self.shared_multiply_adds + self.candidate_multiply_adds * candidates
 
 
@@ -300,7 +305,7 @@ def cost_of(card: AgentCard) -> DecisionCost:
     weight_bytes = _BYTES * sum(map(math.prod, shapes.values()))
     entries, widths = len(card.context_features), card.network.hidden
     if card.ordinal is not None:
-        # Scaling of the features, the linear part, and the hidden layers.
+        # One multiply-add per feature for scaling and one for the linear part; then the hidden layers.
         widths = (entries, *widths, 1) if widths else ()
         return DecisionCost(2 * entries + _between(widths), 0, weight_bytes)
     features, first = len(card.candidate_features), widths[0]

@@ -1,4 +1,4 @@
-"""The names of features, by which an agent's inputs are found in the observations of an environment."""
+"""Find the features that an agent was trained on, by their names, in the observations of an environment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KEYS = {"candidates", "context", "action_mask"}
 
 @dataclass(frozen=True)
 class FeatureNames:
-    """Names of the columns of `candidates` and of the entries of `context`, in order."""
+    """Names of features: of the columns of `candidates` and of the entries of `context`, in order."""
 
     candidates: tuple[str, ...]
     context: tuple[str, ...]
@@ -42,7 +42,7 @@ class FeatureNames:
         return names
 
     def locate(self, observed: FeatureNames, who: str) -> Columns:
-        """Find these features among those of an environment, by name.
+        """Return the columns of these features among the `observed` ones; `who` begins the error message.
 
         Raises:
             SsdgymError: the environment lacks a feature, which the error names.
@@ -64,7 +64,7 @@ class FeatureNames:
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of an agent's features in the observations of an environment.
+    """The positions of an agent's features in the observations of an environment.
 
     Attributes:
         widths: numbers of the environment's candidate features and context features.
@@ -77,10 +77,10 @@ class Columns:
     context: tuple[int, ...]
 
     def select(self, observation: Observation) -> list[np.ndarray]:
-        """Return `candidates` and `context` of one observation or a batch, with only the agent's features.
+        """Return `candidates` and `context` of one observation or a batch, reduced to the agent's features.
 
         Raises:
-            SsdgymError: the observation has another number of features than expected.
+            SsdgymError: the observation's numbers of features are not `widths`.
         """
         arrays = [observation["candidates"], observation["context"]]
         seen = tuple(array.shape[-1] for array in arrays)
@@ -100,7 +100,7 @@ def _width(space: gym.Space) -> int:
 
 
 def _difference(ours: tuple[str, ...], theirs: tuple[str, ...]) -> str:
-    """Return a phrase with the first missing feature, and the feature at its position."""
+    """Return a phrase: the first of our features that theirs lack, and their feature at its position."""
     i = next(i for i, name in enumerate(ours) if name not in theirs)
     if i < len(theirs):
         return f"number {i} ({ours[i]!r}, not {theirs[i]!r})"

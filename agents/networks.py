@@ -1,7 +1,7 @@
-"""One network that scores every candidate of a decision, for any number of candidates.
+"""The networks of agents: one scores any number of candidates, another chooses among ordered actions.
 
-The structure is that of Deep Sets (Zaheer et al., 2017): the same multilayer perceptron scores every
-candidate, and sees the other candidates only through a permutation-invariant pooling.
+`CandidateScorer` has the structure of Deep Sets (Zaheer et al., 2017): the same multilayer perceptron scores
+every candidate. The other candidates enter only through a pooling that does not depend on their order.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _START_WEIGHTS: dict[str, dict[str, float]] = {
 
 
 class CandidateScorer(nn.Module):
-    """Computes the scores of any number of candidates, and the value of the decision.
+    """Computes a score for each of any number of candidates, and the value (expected return) of the decision.
 
     The score of a candidate is a linear function of its features plus a correction by a network whose last
     layer starts at zero. The linear part starts at `sharpness * (log_benefit + log_age)`, the logarithm of
     the cost-benefit score of Kawaguchi, Nishioka, Motoda ("A Flash-Memory Based File System", USENIX 1995),
-    or at greedy's `sharpness * log_benefit`. So the untrained scorer ranks candidates as that heuristic does.
-    Training changes the sharpness and the weights of all features.
+    or, with `start: greedy`, at `sharpness * log_benefit`. So the untrained scorer ranks candidates as that
+    heuristic does. PPO trains all weights and the sharpness; CMA-ES leaves the sharpness as it is.
 
     Args:
         candidate_features: the names of the F columns of `candidates`.
         context_features: the names of the G entries of `context`.
-        config: shape and initial heuristic.
+        config: shape of the network, and the heuristic that it ranks by before training.
 
     Raises:
         SsdgymError: the heuristic needs a feature that the candidates do not have.
@@ -58,7 +58,7 @@ class CandidateScorer(nn.Module):
         features, context = len(candidate_features), len(context_features)
         pooled = 2 * features if config.pooling == "mean_max" else 0
         width = config.hidden[0]
-        # the first layer is split, to compute the part that all candidates share only once
+        # The first layer has two parts: the part that all candidates share is computed once per decision.
         self.candidate_layer = _linear(features, width)
         self.shared_layer = _linear(context + pooled, width)
         self.body = _body(config.hidden)
@@ -86,7 +86,7 @@ class CandidateScorer(nn.Module):
         return scores if valid is None else scores.masked_fill(~valid, MASKED_SCORE)
 
     def value(self, candidates: Tensor, context: Tensor, mask: Tensor | None) -> Tensor:
-        """Return the value of the decision, shape (B, 1), from the same arguments as `forward`."""
+        """Return the value of each decision, shape (B, 1); the arguments are those of `forward`."""
         embedded = torch.relu(self.value_embedding(candidates))
         valid = None if mask is None else mask.bool()
         return self.value_body(torch.cat([context, pool(embedded, valid)], dim=-1))
@@ -157,20 +157,21 @@ class OrdinalNetwork(nn.Module):
     """Chooses among ordered actions by one number and rising thresholds.
 
     The actions of some decisions have an order: streams for colder and colder pages, or more and more
-    background GC. For such actions one number and rising thresholds need few weights (ordinal regression:
-    McCullagh, "Regression models for ordinal data", 1980).
+    background GC. For ordered actions, one number and thresholds need fewer weights than a score per action
+    (ordinal regression: McCullagh, "Regression models for ordinal data", 1980).
 
-    Head `h` computes the number `z = w_h x + b_h + f_h(x)` from the centred and scaled features `x`, where
-    `f` is a multilayer perceptron whose last layer starts at zero. The chosen action is the first action of
-    the head's range plus the number of thresholds below `z`. An action's score is the sum of `z - threshold`
-    over the thresholds that precede the action, so the chosen action has the highest score.
+    One *head* takes all decisions, or one those for host pages and another those for relocated pages. Head
+    `h` computes `z = w_h x + b_h + f_h(x)` from the centred and scaled features `x`; `f` is a multilayer
+    perceptron whose last layer starts at zero. The chosen action is the first action of the head's range plus
+    the number of thresholds below `z`. An action's score is the sum of `z - threshold` over the thresholds
+    that precede the action, so the chosen action has the highest score.
 
     Args:
         context_features: names of the G entries of `context`.
         config: shape of the network.
 
     Raises:
-        SsdgymError: there are two heads, but no feature that chooses between them.
+        SsdgymError: there are two heads, but `context_features` lack `SWITCH`, which chooses between them.
     """
 
     centre: Tensor
@@ -200,7 +201,7 @@ class OrdinalNetwork(nn.Module):
 
     @property
     def thresholds(self) -> Tensor:
-        """The thresholds of each head, (H, most actions of a head - 1); smaller heads use the first ones."""
+        """The thresholds of each head, (H, most actions of a head - 1); a head of n actions uses n - 1."""
         first, gaps = self.first_threshold[:, None], self.log_gaps.exp()
         return torch.cat([first, first + gaps.cumsum(-1)], dim=-1)
 
@@ -214,11 +215,11 @@ class OrdinalNetwork(nn.Module):
         return numbers + self.body(scaled) if self.config.hidden else numbers
 
     def number_weights(self) -> list[nn.Parameter]:
-        """Return the weights that determine `z`: all but the thresholds."""
+        """Return all weights except the thresholds; they determine `z`."""
         return [self.weights, self.bias, *self.body.parameters()]
 
     def forward(self, candidates: Tensor, context: Tensor, mask: Tensor) -> Tensor:
-        """Return the scores, shape (B, K); `candidates` are ignored."""
+        """Return the scores of the K actions, shape (B, K); `candidates` are ignored."""
         numbers, thresholds = self.place(context), self.thresholds
         scores = torch.full(mask.shape, MASKED_SCORE, dtype=context.dtype, device=context.device)
         for head, (first, count) in enumerate(self.config.ranges):

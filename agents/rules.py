@@ -47,9 +47,9 @@ from ssdgym.policy import Kind, Rule
 from ssdgym.policy.names import files_of
 from ssdgym.policy.page_history import page_history
 
-#: Features that a rule cannot compute: they need the other candidates or the time of the last decision.
+#: Features that no rule can compute: they need all candidates or the time of the last decision.
 _NEED_MORE = ("wear", "host_pages", "elapsed")
-#: The kinds of context features of each decision.
+#: The kinds of context features that a rule can compute in each decision.
 _CONTEXT_OF = {
     "EraseVictim": ("device", "decision"),
     "Placement": ("device", "decision", "page"),
@@ -63,7 +63,7 @@ _NOTES = ("", "page_history")
 
 
 class CompiledNetwork:
-    """The network of an agent, in records of `dtype` that compiled rules read."""
+    """The network of an agent, in records of `dtype` that compiled rules read; `who` begins errors."""
 
     def __init__(self, card: AgentCard, weights: Weights, who: str, dtype: np.dtype = NETWORK) -> None:
         self.card, self.dtype = card, dtype
@@ -79,11 +79,11 @@ class CompiledNetwork:
 
     @property
     def records(self) -> list[np.void]:
-        """The records that compiled rules read, one for each layout of the rule's memory."""
+        """The records made so far, one for each layout of the memory of the rules that read them."""
         return [record[0] for record in self._records.values()]
 
     def record_on(self, memory: Memory) -> np.ndarray:
-        """Return the network's record, (1,) NETWORK, for a rule with this memory; compile at first use."""
+        """Return the network's record, (1,) `dtype`, for a rule with this memory. Compiles at first use."""
         if memory not in self._records:
             record = np.zeros(1, self.dtype)
             _write_shape(record[0], self.card)
@@ -105,7 +105,7 @@ class CompiledNetwork:
             record["weights"][0, MAX_WEIGHTS - len(linear) :] = linear
 
     def replace_weights(self, weights: Weights) -> None:
-        """Replace the weights by weights of the same shapes; keys are their names in PyTorch."""
+        """Replace the weights in all records; keys are names in PyTorch, shapes stay the same."""
         self.packed = _packed(self.card, weights)
         self._write_weights()
 
@@ -120,7 +120,7 @@ class CompiledNetwork:
 
 
 def _features_of(card: AgentCard, who: str) -> tuple[list[RegisteredFeature], list[RegisteredFeature]]:
-    """Return the features of candidates (none for an ordinal network) and of the context."""
+    """Return the features of candidates (none for an ordinal network) and of the context, or raise."""
     for name in (*(card.candidate_features if card.scorer else ()), *card.context_features):
         is_of_plane = name == "wear" and card.decision == "WearLevel"
         if (name in _NEED_MORE and not is_of_plane) or name.startswith(PROPOSED_BY):
@@ -186,7 +186,7 @@ def _write_shape(record: np.void, card: AgentCard) -> None:
 
 
 def _packed(card: AgentCard, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weights at the beginning of a record, in its order, and the weights at its end."""
+    """Return the weights at the beginning of `NETWORK["weights"]`, in order, and those at its end."""
     if card.ordinal:
         return _packed_ordinal(card.ordinal, weights), np.zeros(0, np.float32)
     assert card.scorer is not None, "a card has one of the two"
@@ -224,27 +224,27 @@ def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
     return np.concatenate([np.ascontiguousarray(part, np.float32).ravel() for part in parts])
 
 
-#: Rules of agents that have no file, by name.
+#: Rules of agents that are in training and have no file, by name.
 _IN_TRAINING: dict[str, Rule] = {}
 
 
 @dataclass(frozen=True)
 class AgentRule(Rule):
-    """A rule that evaluates a network; a placement rule also includes the tracker `page_history`."""
+    """A rule that evaluates a network. A placement has the memory and hooks of the tracker `page_history`."""
 
     network: CompiledNetwork = field(kw_only=True, compare=False)
     digest: str = field(kw_only=True)
 
     @property
     def code(self) -> bytes:
-        """The source code of the function, the hooks and the features, and the hash of the agent's file."""
+        """The source code of the function, the hooks and the features, followed by `digest`."""
         files = files_of([*self.network.functions, CompiledNetwork.record_on])
         features = b"".join(file.read_bytes() for file in files if file.is_file())
         return super().code + features + self.digest.encode()
 
     @cached_property
     def record(self) -> np.ndarray:
-        """The engine's record of rule, hooks and network, shape () RULE, compiled at first use."""
+        """The engine's RULE record of the rule, shape (), with the network's address. Compiles at first use."""
         record = super().record.copy()
         record["constants"] = self.network.record_on(self.memory).ctypes.data
         return record
@@ -271,7 +271,7 @@ def rule_named(name: str) -> Rule:
 
 
 def register_trainable(card: AgentCard, weights: Weights) -> tuple[str, CompiledNetwork]:
-    """Register an agent whose weights will be replaced; return its name and its network."""
+    """Register a rule whose weights training replaces; return its name for policies and its network."""
     name = f"{PREFIX}in-training-{len(_IN_TRAINING)}"
     rule = rule_of(name, card, weights, name)
     _IN_TRAINING[name] = rule
@@ -279,7 +279,7 @@ def register_trainable(card: AgentCard, weights: Weights) -> tuple[str, Compiled
 
 
 def register_recorder(card: AgentCard, weights: Weights) -> tuple[str, CompiledNetwork]:
-    """Register a placement that records its features; return its name and the network with the records."""
+    """Register a placement that records its features; return its name and the network that stores them."""
     name = f"{PREFIX}recording-{len(_IN_TRAINING)}"
     network = CompiledNetwork(card, weights, f"policy {name}", RECORDER)
     if card.decision != "Placement" or not card.ordinal:
@@ -296,7 +296,7 @@ def _loaded(name: str, path: Path, digest: str) -> Rule:
     return rule_of(name, card, unpack_weights(data, card, f"policy {name}"), digest)
 
 
-#: The kind and the function of rules that score blocks, by decision.
+#: The kind and the function of a rule that scores blocks, by decision.
 _OF_BLOCKS: Mapping[str, tuple[Kind, Callable[..., int]]] = {
     "EraseVictim": ("victim", score_blocks),
     "WearLevel": ("levelling", level_wear),
@@ -304,7 +304,7 @@ _OF_BLOCKS: Mapping[str, tuple[Kind, Callable[..., int]]] = {
 
 
 def rule_of(name: str, card: AgentCard, weights: Weights, digest: str) -> AgentRule:
-    """Make a rule of an agent; `digest` is the hash of its weights."""
+    """Make the rule of an agent; `digest` is the hash of its file, or a unique text without a file."""
     network = CompiledNetwork(card, weights, f"policy {name}")
     if card.decision in _OF_BLOCKS and card.scorer:
         return _rule(*_OF_BLOCKS[card.decision], network, name, digest)

@@ -36,10 +36,10 @@ from ssdgym.engine.page.describing import look_at_die, look_at_page, look_at_str
 from ssdgym.policy import blocks_of, choose_block, eligible, is_closed
 
 MAX_FEATURES, MAX_WIDTH, MAX_LAYERS, MAX_WEIGHTS = 48, 64, 4, 16_384
-#: The kinds of context features.
+#: Kinds of context features, by what they describe: the device, the decision, the page to place, a die.
 CONTEXT_KINDS = ("device", "decision", "page", "die")
 OF_DEVICE, OF_DECISION, OF_PAGE, OF_DIE = range(4)
-#: The record of a network; its shape determines where each part of the weights begins.
+#: The record of a network. The sizes in it determine where each part of the weights begins.
 NETWORK = np.dtype(
     [
         ("features", "i8"),  # number of features of a candidate
@@ -50,8 +50,8 @@ NETWORK = np.dtype(
         ("switch", "i8"),  # index of the context feature that chooses between two heads; -1: one head
         ("first", "i8", (2,)),  # first action of each head
         ("actions", "i8", (2,)),  # number of actions of each head
-        ("thresholds", "i8"),  # number of thresholds of each head
-        ("sampled", "i8"),  # number of pages of a block that are sampled to count updates
+        ("thresholds", "i8"),  # number of thresholds that are stored for each head
+        ("sampled", "i8"),  # pages of a block that are sampled to count updates; 0: features need no updates
         ("feature", "i8", (MAX_FEATURES,)),  # addresses of the candidate features' functions
         ("entry", "i8", (MAX_FEATURES,)),  # addresses of the context features' functions
         ("entry_kind", "i8", (MAX_FEATURES,)),  # kind of each context feature (`OF_DEVICE`, ...)
@@ -66,7 +66,7 @@ _scratch_units = scratch_of(np.dtype(np.float32), MAX_WIDTH)
 
 @inlined
 def _add_inputs(weights, at, inputs, count, outputs, width):
-    """Add the weighted inputs of a layer to its outputs; return the end of the layer's weights."""
+    """Add a layer's `count` weighted inputs to its `width` outputs; return the index after its weights."""
     for i in range(count):
         value, row = inputs[i], at + i * width
         for j in range(width):
@@ -76,7 +76,7 @@ def _add_inputs(weights, at, inputs, count, outputs, width):
 
 @inlined
 def _put_bias(weights, at, outputs, width):
-    """Set the outputs of a layer to its bias; return the end of the bias."""
+    """Set the outputs of a layer to its bias; return the index after the bias."""
     for j in range(width):
         outputs[j] = weights[at + j]
     return at + width
@@ -114,7 +114,7 @@ def _pass_hidden(network, at, units, others):
 
 @inlined
 def _look_at_decision(kind, plane, decision):
-    """Fill the record `decision`, which the functions of features read."""
+    """Fill the DECISION record that functions of features read; fields that rules cannot compute are 0."""
     decision.kind = kind
     decision.plane = plane
     decision.candidates = 0
@@ -130,7 +130,7 @@ _scratch_stream, _scratch_pair = scratch_of(STREAM_SEEN, 1), scratch_of(ERASE_PA
 
 @inlined
 def _entry(network, k, handle, decision, page, die):
-    """Return a feature of the context."""
+    """Return the value of context feature `k`."""
     address, kind = network.entry[k], network.entry_kind[k]
     if kind == OF_DEVICE:
         return device_feature_at(address)(handle)
@@ -143,7 +143,7 @@ def _entry(network, k, handle, decision, page, die):
 
 @inlined
 def _read_features(network, handle, decision, page, die, features):
-    """Write the centred and scaled context features to `features`; return the number of the deciding head."""
+    """Write the centred and scaled context features to `features`; return the number of the head to use."""
     weights, entries, head = network.weights, network.entries, np.int64(0)
     for k in range(entries):
         value = _entry(network, k, handle, decision, page, die)
@@ -183,7 +183,7 @@ def _action_of(network, features, head, units, others):
 
 @inlined
 def _read_page(network, view, plane, lpn, source, features):
-    """Write the features of the page to place to `features`; return the head that places the page."""
+    """Write the features of page `lpn` to `features`; return the head. `source` < 0 for a host page."""
     decision, page, die = _scratch_decision()[0], _scratch_page()[0], _scratch_die()[0]
     _look_at_decision(PLACE if source < 0 else RELOCATE, plane, decision)
     look_at_page(view, plane, lpn, source, page)
@@ -199,7 +199,7 @@ def place_page(view, plane, lpn, source, parameters):
 
 
 def collect_idle(view, die_number, gap_ns, parameters):
-    """Return how many commands of background GC the network allows an idle die."""
+    """Return how many commands of background GC an idle die may run; 0 if it has nothing to collect."""
     network, handle = _constants_of(parameters)[0], number_of(view)
     decision, page, die = _scratch_decision()[0], _scratch_page()[0], _scratch_die()[0]
     look_at_die(view, die_number, die)
@@ -213,9 +213,9 @@ def collect_idle(view, die_number, gap_ns, parameters):
 
 @inlined
 def _share(network, handle, decision, page, die, units):
-    """Write the part of the first layer that all candidates share to `units`; return its weights' end.
+    """Write the part of the first layer that all candidates share to `units`.
 
-    Without hidden layers there is no such part.
+    Return the index after this part's weights; 0, with `units` unchanged, if there is no hidden layer.
     """
     if network.layers == 0:
         return np.int64(0)
@@ -231,7 +231,7 @@ def _share(network, handle, decision, page, die, units):
 
 @inlined
 def _correct(network, at, features, shared, units, others):
-    """Return the hidden layers' part of the score of a candidate."""
+    """Return the part of a candidate's score that the hidden layers compute; its weights begin at `at`."""
     width = network.widths[0]
     for j in range(width):
         units[j] = shared[j]
@@ -246,8 +246,8 @@ def _correct(network, at, features, shared, units, others):
 
 @inlined
 def _score(network, at, features, shared, units, others):
-    """Return the score of a candidate: the linear part plus that of the hidden layers."""
-    score, linear = np.float32(0.0), np.int64(len(network.weights)) - network.features  # the last weights
+    """Return the score of a candidate: the linear part plus the part of the hidden layers."""
+    score, linear = np.float32(0.0), np.int64(len(network.weights)) - network.features  # its weights are last
     for k in range(network.features):
         score += features[k] * network.weights[linear + k]
     if network.layers > 0:
@@ -256,10 +256,10 @@ def _score(network, at, features, shared, units, others):
 
 
 def score_streams(view, plane, lpn, source, parameters):
-    """Return the stream with the highest score for a page; if several have it, the lowest number."""
+    """Return the stream with the highest score for a page; of several such streams, the lowest number."""
     network, handle = _constants_of(parameters)[0], number_of(view)
     decision, stream = _scratch_decision()[0], _scratch_stream()[0]
-    page, die = _scratch_page()[0], _scratch_die()[0]  # no feature reads the die
+    page, die = _scratch_page()[0], _scratch_die()[0]  # `die` stays unused
     features, shared = _scratch_features(), _scratch_units()
     units, others = _scratch_units(), _scratch_units()
     _look_at_decision(PLACE if source < 0 else RELOCATE, plane, decision)
@@ -278,7 +278,7 @@ def score_streams(view, plane, lpn, source, parameters):
 
 @inlined
 def _read_block(network, view, choice, block, stride, decision, candidate, features):
-    """Write a block to `choice`, and its features to `features`."""
+    """Write the choice of a whole block to `choice`, and the block's features to `features`."""
     handle = number_of(view)
     choose_block(view, choice, block)
     count_candidate(view, choice, 1, stride, candidate)
@@ -288,7 +288,7 @@ def _read_block(network, view, choice, block, stride, decision, candidate, featu
 
 
 def score_blocks(view, plane, parameters, choice):
-    """Choose the eligible block with the highest score; if several have it, the lowest number."""
+    """Choose the eligible block with the highest score; of several such blocks, the lowest number."""
     network = _constants_of(parameters)[0]
     decision, candidate = _scratch_decision()[0], _scratch_candidate()[0]
     page, die = _scratch_page()[0], _scratch_die()[0]  # no feature reads them
@@ -311,7 +311,10 @@ def score_blocks(view, plane, parameters, choice):
 
 
 def level_wear(view, plane, parameters):
-    """Return the closed block with the highest score; -1 if no score exceeds that of features 0 (no move)."""
+    """Return the closed block with the highest score.
+
+    Return -1, for no move, if no block scores higher than a candidate whose features are all 0.
+    """
     network = _constants_of(parameters)[0]
     decision, candidate, pair = _scratch_decision()[0], _scratch_candidate()[0], _scratch_pair()
     page, die = _scratch_page()[0], _scratch_die()[0]  # no feature reads them
@@ -333,13 +336,13 @@ def level_wear(view, plane, parameters):
     return best
 
 
-#: Largest number of decisions that a recorder holds; later decisions are not recorded.
+#: Largest number of decisions that a recorder stores; later decisions are not recorded.
 ROOM = 1 << 16
-#: A network, followed by the recorded decisions.
+#: The record of a network, followed by the placement decisions that `place_and_note` has recorded.
 RECORDER = np.dtype(
     [
         *((name, NETWORK[name]) for name in NETWORK.names or ()),
-        ("used", "i8"),
+        ("used", "i8"),  # number of recorded decisions
         ("clock", "i8", (ROOM,)),  # host pages written before the decision
         ("lpn", "i4", (ROOM,)),
         ("head", "i1", (ROOM,)),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Agent(Protocol):
-    """An object that chooses actions. Any object with the method `act` is an agent; no base is needed."""
+    """An object that chooses actions. Any object with the method `act` is an agent, whatever its class."""
 
     def act(self, observation: Observation, mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Choose an action in every environment.
@@ -45,22 +45,22 @@ class Agent(Protocol):
 class RandomAction:
     """Draw every action uniformly from the valid ones.
 
-    Heuristics (the proposers) pick the candidates, so a random candidate is better than the choice of the
-    policy `random`, which draws among all blocks. A comparison with `RandomAction` shows what agents learn.
+    If heuristics (the proposers) pick the candidates, a random candidate is usually better than a block that
+    the policy `random` draws among all blocks. A comparison with `RandomAction` shows what agents learn.
     """
 
     def act(self, observation: Observation, mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Choose an action in every environment, int64 (n,)."""
-        # the valid action with the largest key is uniform among the valid ones; no valid key is below 0
+        # Each valid action has a random key, and the largest is chosen. Keys of invalid actions are below 0.
         return np.where(mask, rng.random(mask.shape), -1.0).argmax(axis=1)
 
 
 class Source(ABC):
-    """A way to load an agent.
+    """Loads the agent that a text names.
 
     Attributes:
-        text: the text that names the agent, as the user wrote it.
-        executes: the code that loading executes; empty if none.
+        text: the text, as the user wrote it.
+        executes: phrase for the code from outside ssdgym that loading executes; empty if there is none.
         learns: whether results list the agent as learned; false for baselines.
     """
 
@@ -77,11 +77,11 @@ class Source(ABC):
 
     @property
     def objective(self) -> str:
-        """The objective of the training, if known."""
+        """The argument `objective` of the training environment; empty if it is not recorded."""
         return ""
 
     def own_environment(self) -> EnvironmentConfig | None:
-        """Return the environment of the training, if the agent's file records it."""
+        """Return the environment of the training; None if the agent's file does not record it."""
         return None
 
     @abstractmethod
@@ -110,7 +110,7 @@ class CallableSource(Source):
     """`module:callable`, or `module:callable(name=value, ...)`: a function or class that makes the agent.
 
     The module is imported from the present folder or from the installed packages. If the callable has a
-    parameter `env`, it gets the vector environment.
+    parameter `env`, it is called with the vector environment.
     """
 
     executes = "code of the module it names"
@@ -178,16 +178,16 @@ Watch = Callable[[Observation, dict[str, Any], np.ndarray, np.ndarray], None]
 def play(agent: Agent, env: SB3VecEnv, first_seed: int, watch: Watch | None = None) -> list[dict[str, Any]]:
     """Play one whole episode in every environment.
 
-    An environment that is done plays further episodes, which are ignored, until all are done.
+    Environments that are done early play further episodes until all are done; those episodes are ignored.
 
     Args:
         agent: agent that takes the decisions.
         env: n environments.
         first_seed: seed of environment 0. Environment i has `first_seed + i`.
-        watch: function to call before every step.
+        watch: function to call before every step; None for none.
 
     Returns:
-        For each environment the info at the end of its episode, with `episode` and `metrics`.
+        For each environment the info at the end of its first episode, with `episode` and `metrics`.
     """
     rng = np.random.default_rng(first_seed)
     env.seed(first_seed)
@@ -224,10 +224,10 @@ def single(environment: EnvironmentConfig, **more: Any) -> VectorEnv:
 
 
 def heuristic(env: VectorEnv, policy: str) -> Behaviour:
-    """Return a behaviour that takes the candidate that a proposer of the environment picks.
+    """Return a behaviour that chooses the candidate that the proposer `policy` of the environment picks.
 
     Raises:
-        SsdgymError: there is no such proposer; or, from the behaviour, it picks no candidate.
+        SsdgymError: there is no such proposer. The behaviour raises it if the proposer picks no candidate.
     """
     proposers = tuple(env.metadata["proposers"])
     if not proposers:
@@ -250,7 +250,7 @@ def heuristic(env: VectorEnv, policy: str) -> Behaviour:
 
 
 def agent_behaviour(env: VectorEnv, source: Source) -> Behaviour:
-    """Return the behaviour of an agent."""
+    """Make an agent for an environment of one device; return its behaviour."""
     agent = source.build(env)
 
     def behave(observation: Observation, info: Mapping[str, Any], rng: np.random.Generator) -> int:

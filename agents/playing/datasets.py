@@ -36,8 +36,8 @@ class Recorded:
     """A recorded data set.
 
     Attributes:
-        path: folder of the data set.
-        returns: returns of its episodes, by behaviour.
+        path: folder of the data set, which has `episodes` episodes and `steps` decisions in all.
+        returns: undiscounted returns of the episodes, by behaviour.
     """
 
     path: Path
@@ -58,7 +58,7 @@ class Recorder:
         self.env = single(environment)
 
     def play(self, behaviour: Behaviour, seed: int) -> dict[str, Any]:
-        """Play the episode of a seed, and return the fields of an `EpisodeBuffer` of Minari."""
+        """Play one episode from a seed; return the fields of a Minari `EpisodeBuffer`."""
         rng = np.random.default_rng(seed)
         observation, info = self.env.reset(seed=seed)
         seen, shown, actions, rewards = [observation], [info], [], []
@@ -100,18 +100,18 @@ def record(
     seeds: Sequence[int],
     advance: Callable[[int, int], None] = lambda done, total: None,
 ) -> Recorded:
-    """Play an episode of each seed, by the behaviours in turn, and write a data set to Minari's folder.
+    """Play one episode per seed, with the behaviours in turn, and write a data set to Minari's folder.
 
     Args:
         dataset_id: name of the data set for Minari, `group/name-v0`.
         recorder: plays and records the episodes of one environment.
         behaviours: functions that choose actions, by name.
-        scores: mean returns by which Minari normalises: 0 for random actions, 1 for the best behaviour.
+        scores: mean returns, from which Minari normalises: random actions score 0, the best behaviour 1.
         seeds: seeds of the episodes, one each.
         advance: function to call with the number of episodes played, and the total.
 
     Raises:
-        SsdgymError: Minari refuses the id or has that data set, or no score is above that of random actions.
+        SsdgymError: Minari refuses the id or has that data set, or random actions have the highest score.
     """
     import minari
     from minari.data_collector.episode_buffer import EpisodeBuffer
@@ -152,7 +152,7 @@ def record(
 
 
 def check_id(dataset_id: str) -> None:
-    """Raise if Minari refuses an id, or has a data set of that id."""
+    """Raise SsdgymError if Minari refuses an id, or has a data set with that id."""
     from minari.dataset.minari_dataset import parse_dataset_id
     from minari.storage.datasets_root_dir import get_dataset_path
 

@@ -77,7 +77,7 @@ class SB3Source(FileSource):
     executes = "pickles in it"
 
     def own_environment(self) -> EnvironmentConfig | None:
-        """Return the environment of the training, which the file records with its spaces."""
+        """Return the environment of the training, stored with the observation space; None if it is not."""
         with zipfile.ZipFile(self.path) as archive:
             noted = json.loads(archive.read("data"))["observation_space"].get("environment")
         if not isinstance(noted, dict) or noted["id"] is None:
@@ -85,7 +85,7 @@ class SB3Source(FileSource):
         return EnvironmentConfig(**noted)
 
     def build(self, env: VectorEnv) -> Agent:
-        """Load the policy."""
+        """Load the policy in the file; this executes the file's pickles."""
         with needing("agents", "an agent from a file needs"):
             from ssdgym.agents.playing.sb3 import load_sb3
         return load_sb3(self.path, env)
@@ -100,7 +100,7 @@ def is_sb3_zip(path: Path) -> bool:
         return False
 
 
-#: Baselines by name: agents that learn nothing, with which learned agents are compared.
+#: Baselines by name: agents that do not learn, for comparison with learned agents.
 BASELINES: dict[str, Callable[..., Agent]] = {"random_action": RandomAction, "stump": Stump}
 
 

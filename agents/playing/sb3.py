@@ -17,7 +17,7 @@ from ssdgym.types import Observation
 
 
 class SB3Agent:
-    """A policy of Stable-Baselines3 that acts without exploration, with action masks if it takes masks."""
+    """A policy of Stable-Baselines3 without exploration. It masks actions if its `predict` takes masks."""
 
     def __init__(self, policy: BasePolicy) -> None:
         policy.set_training_mode(False)
@@ -25,7 +25,7 @@ class SB3Agent:
         self._takes_masks = "action_masks" in inspect.signature(policy.predict).parameters
 
     def act(self, observation: Observation, mask: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Choose the most likely action in every environment, int64 (n,)."""
+        """Choose the policy's deterministic action in every environment, int64 (n,)."""
         masks: dict[str, Any] = {"action_masks": mask} if self._takes_masks else {}
         actions, _ = self.policy.predict(observation, deterministic=True, **masks)
         return actions
@@ -50,7 +50,7 @@ def load_sb3(path: Path, env: VectorEnv) -> SB3Agent:
 
 
 def _load_policy(path: Path) -> BasePolicy:
-    """Load only the policy; that works in the same way for all algorithms."""
+    """Load only the policy, which does not require the class of the algorithm."""
     data, weights, _ = load_from_zip_file(path, device="cpu")
     assert data is not None
     policy: BasePolicy = data["policy_class"](
@@ -72,7 +72,7 @@ def _check_fits(path: Path, does: str, own: spaces.Space, theirs: spaces.Space) 
 
 
 def _shape(space: spaces.Space) -> Any:
-    """Return the sizes of a space, which must match; its bounds may differ."""
+    """Return a space's shape or number of actions. Only these have to match, not bounds."""
     if isinstance(space, spaces.Dict):
         return {name: _shape(part) for name, part in space.items()}
     return int(space.n) if isinstance(space, spaces.Discrete) else space.shape

@@ -15,18 +15,19 @@ from ssdgym.types import Observation
 
 
 class Stump:
-    """Choose the candidate with the largest value of a feature, if the value is above a threshold.
+    """Choose the valid candidate with the largest value of a feature, if that value is above a threshold.
 
-    The first of several candidates with the largest value is chosen; if no value is above the threshold, the
-    first valid candidate. With context features only, a value above the threshold chooses the last valid one.
+    If several candidates have the largest value, the first of them is chosen. If no value is above the
+    threshold, the first valid candidate is chosen. If all features are context features, the last valid
+    candidate is chosen if the value is above the threshold.
 
     Args:
         env: the environment in which the rule acts.
         feature: name of the feature; with `-` before it, the negative of the feature.
-        second: another feature, which is added with a weight. For logarithms, the sum is the logarithm of a
-            product, such as benefit times age. A second feature of the context shifts the threshold.
+        second: another feature, which is added with a weight; None: none. Adding logarithms ranks by the
+            product, such as benefit times age. Adding a context feature shifts the threshold.
         weight: weight of the second feature.
-        cut: the threshold.
+        cut: the threshold; by default, every value is above it.
 
     Raises:
         SsdgymError: the environment does not observe a feature, or `cut` or `weight` is not a number.

@@ -26,10 +26,10 @@ class Checkpoint:
     Attributes:
         config: the run's configuration, as `TrainConfig.model_dump_json` wrote it.
         algorithm: the state of the learner, from `Learner.state`.
-        evaluations: one row per evaluation so far, each with `decisions` and `return_mean`.
-        best: weights of the network that was best in validation.
+        evaluations: one row per validation so far, each with `decisions` and `return_mean`.
+        best: weights of the network that was best in validation, by name.
         stages: stages of training so far (`ssdgym.agents.training.stages.Stage`), as mappings.
-        best_stages: stages of training of the best network.
+        best_stages: stages of training of the best network, as mappings.
     """
 
     config: str
@@ -40,7 +40,7 @@ class Checkpoint:
     best_stages: list[dict[str, Any]]
 
     def save(self, folder: Path) -> Path:
-        """Write the checkpoint into `folder`, and replace the previous one.
+        """Write the checkpoint into `folder`, replace the previous one, and return the path.
 
         Raises:
             SsdgymError: the checkpoint cannot be written.
@@ -52,7 +52,7 @@ class Checkpoint:
 
     @classmethod
     def load(cls, path: Path) -> Checkpoint:
-        """Read a checkpoint file, or the one in a run's folder. Nothing in the file is executed.
+        """Read a checkpoint from a file, or from a run's folder. Nothing in the file is executed.
 
         Raises:
             SsdgymError: the file is missing, damaged or of another format.
@@ -65,14 +65,14 @@ class Checkpoint:
         return cls(**content)
 
     def require_config(self, config: TrainConfig, path: Path) -> None:
-        """Check that a configuration continues this run: only `total_decisions` may differ.
+        """Check that a configuration differs from the one of this run in `total_decisions` only.
 
         Args:
-            config: configuration of the run to resume.
+            config: configuration with which the run will be resumed.
             path: path of the checkpoint, for error messages.
 
         Raises:
-            SsdgymError: a field differs. The error names the first one.
+            SsdgymError: another field differs. The error names the first such field.
         """
         saved = json.loads(self.config)
         wanted = config.model_dump(mode="json")

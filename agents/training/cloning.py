@@ -1,4 +1,4 @@
-"""Clone a policy into a network, as the start of a search or of PPO."""
+"""Clone a policy: train a network to choose as the policy does, before CMA-ES or PPO improve it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ssdgym.agents.training.ppo import Collector
 from ssdgym.errors import SsdgymError
 from ssdgym.types import Observation
 
-#: Decisions per environment in a rollout, and decisions per gradient step.
+#: Decisions per environment in a rollout, decisions per gradient step, and passes over a rollout.
 _STEPS = 64
 _BATCH = 256
 _EPOCHS = 4
@@ -41,12 +41,14 @@ def clone(
     The policy plays every second environment, and the network plays the others. So the network also learns
     the policy's choices in states that its own mistakes lead to (Ross, Gordon, Bagnell, AISTATS 2011).
 
+    `report` is called after each rollout with the number of decisions so far. The scorer changes in place.
+
     Returns:
-        The number of decisions, rounded up to whole rollouts, and the share of the last rollout's decisions
-        in which network and policy agree.
+        The number of decisions, `prior.clone_decisions` rounded up to whole rollouts, and the share of the
+        last rollout's decisions in which the policy picks the candidate that the network scores highest.
 
     Raises:
-        SsdgymError: the environment does not show the policy's choices.
+        SsdgymError: the environment does not show the policy's choices (`info["proposed"]`).
     """
     teach = _teacher(env, prior)
     generator = torch.Generator().manual_seed(seed)
@@ -89,9 +91,9 @@ def clone(
 
 
 def _soften(scorer: CandidateScorer, scores: Tensor, confidence: float) -> None:
-    """Multiply all scores by a factor, so that the best candidate's mean probability is at most a bound.
+    """Multiply all scores by a factor below 1 that lowers the best candidates' mean probability to a bound.
 
-    Where the network gives one candidate a probability of almost 1, PPO tries no other and learns nothing.
+    If one candidate has a probability of almost 1, PPO never tries another candidate and learns nothing.
 
     Args:
         scorer: network whose scores are multiplied.
@@ -109,7 +111,7 @@ def _soften(scorer: CandidateScorer, scores: Tensor, confidence: float) -> None:
 
 
 def first_picks(proposed: np.ndarray) -> np.ndarray:
-    """Return the first pick of each row of `info["proposed"]`, (n, proposers); -1 in rows without one."""
+    """Return the first pick in each row of `info["proposed"]`, (n, proposers); -1 in rows without a pick."""
     return proposed[np.arange(len(proposed)), (proposed != _NONE).argmax(axis=1)]
 
 
@@ -118,7 +120,7 @@ Teacher = Callable[[Observation, dict[str, Any]], np.ndarray]
 
 
 def _teacher(env: VectorEnv, prior: PriorConfig) -> Teacher:
-    """Return the policy to clone: a proposer, in each decision the first with a pick, or a `stump`."""
+    """Return the policy to clone: a proposer, the first proposer with a pick in each decision, or a `stump`."""
     policy = str(prior.policy)
     if policy.startswith("stump("):
         rule, rng = source_of(policy).build(env), np.random.default_rng(0)

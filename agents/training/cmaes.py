@@ -1,7 +1,8 @@
 """Search the weights of the candidate scorer by CMA-ES, for any environment with candidates.
 
-Covariance matrix adaptation (Hansen, Ostermeier, 2001) from the package `cmaes`. The cost of a decision may
-appear long after the decision, so the search compares the returns of whole episodes.
+CMA-ES is covariance matrix adaptation (Hansen, Ostermeier, 2001), from the package `cmaes`. In each
+*generation* it draws *members*, which are weight vectors. The cost of a decision may appear long after the
+decision, so the search compares the members' returns of whole episodes.
 """
 
 from __future__ import annotations
@@ -22,12 +23,15 @@ from ssdgym.agents.networks import CandidateScorer
 from ssdgym.agents.training.config import TrainConfig
 from ssdgym.agents.training.stages import segment_seed
 
-#: Arrays of the search's state, without its random generator.
+#: Attributes of `CMA` that are arrays of its state.
 _ARRAYS = ("_mean", "_C", "_p_sigma", "_pc")
 
 
 def fitness_of(returns: np.ndarray, standardised: bool) -> np.ndarray:
-    """Return each member's mean of returns (members, episodes); `standardised`: of z-scores per episode."""
+    """Return the mean return of each member, (members,), from returns (members, episodes).
+
+    If `standardised`, each episode's returns are first scaled to mean 0 and deviation 1 over the members.
+    """
     if standardised:
         returns = (returns - returns.mean(axis=0)) / (returns.std(axis=0) + np.finfo(float).eps)
     return returns.mean(axis=1)
@@ -37,7 +41,6 @@ class CmaesLearner:
     """CMA-ES: a `Learner` of `ssdgym.agents.training.train`.
 
     All members of a generation play at the same time, each in its own environments, with the same seeds.
-    Unlike PPO, the search does not centre rewards.
     """
 
     logger: Logger
@@ -61,7 +64,7 @@ class CmaesLearner:
         )
 
     def state(self) -> dict[str, Any]:
-        """Return the distribution of the search and the number of decisions, as tensors and numbers."""
+        """Return the normal distribution that members are drawn from, and counters, as tensors and numbers."""
         arrays = {name: torch.from_numpy(getattr(self._search, name).copy()) for name in _ARRAYS}
         search = self._search
         return {**arrays, "_sigma": float(search._sigma), "_g": search._g, "decisions": self.decisions}
@@ -75,13 +78,13 @@ class CmaesLearner:
         self._take_mean()
 
     def begin_segment(self) -> None:
-        """Seed the draws of the search; in the first segment, begin the search at the present network."""
-        if self.decisions == 0:  # cloning may have changed the network
+        """Seed the draws of members. In the first segment, set the search's mean to the present weights."""
+        if self.decisions == 0:  # cloning may have changed the weights
             self._search._mean = self._weights()
         self._search.reseed_rng(segment_seed(self.config.seed, self.decisions) % 2**32)
 
     def step(self) -> None:
-        """Play a generation and update the distribution of the search."""
+        """Play a generation, and update the distribution that members are drawn from."""
         vectors = [self._search.ask() for _ in range(self.settings.members)]
         returns = self._play(np.stack(vectors))
         fitness = fitness_of(returns, self.settings.standardised)
@@ -99,7 +102,7 @@ class CmaesLearner:
 
     @torch.inference_mode()
     def _play(self, vectors: np.ndarray) -> np.ndarray:
-        """Play an episode in every environment; return the returns, float64 (members, episodes)."""
+        """Play an episode in every environment; return the returns, float64 (members, episodes per member)."""
         members, each = len(vectors), self.env.num_envs // len(vectors)
         sizes = [weights.numel() for weights in self._searched.values()]
         split = zip(
