@@ -244,7 +244,7 @@ class AgentRule(Rule):
 
     @cached_property
     def record(self) -> np.ndarray:
-        """The engine's RULE record of the rule, shape (), with the network's address. Compiles at first use."""
+        """The engine's record, () RULE, of rule, hooks and network, compiled at first use."""
         record = super().record.copy()
         record["constants"] = self.network.record_on(self.memory).ctypes.data
         return record

@@ -91,7 +91,7 @@ def clone(
 
 
 def _soften(scorer: CandidateScorer, scores: Tensor, confidence: float) -> None:
-    """Multiply all scores by a factor below 1 that lowers the best candidates' mean probability to a bound.
+    """Scale all scores down until the mean of the decisions' largest probabilities is at most a bound.
 
     If one candidate has a probability of almost 1, PPO never tries another candidate and learns nothing.
 
@@ -120,7 +120,7 @@ Teacher = Callable[[Observation, dict[str, Any]], np.ndarray]
 
 
 def _teacher(env: VectorEnv, prior: PriorConfig) -> Teacher:
-    """Return the policy to clone: a proposer, the first proposer with a pick in each decision, or a `stump`."""
+    """Return the policy to clone: a proposer, the first proposer with a pick, or a `stump`."""
     policy = str(prior.policy)
     if policy.startswith("stump("):
         rule, rng = source_of(policy).build(env), np.random.default_rng(0)

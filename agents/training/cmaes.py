@@ -64,7 +64,7 @@ class CmaesLearner:
         )
 
     def state(self) -> dict[str, Any]:
-        """Return the normal distribution that members are drawn from, and counters, as tensors and numbers."""
+        """Return the distribution that members are drawn from, and counters, as tensors and numbers."""
         arrays = {name: torch.from_numpy(getattr(self._search, name).copy()) for name in _ARRAYS}
         search = self._search
         return {**arrays, "_sigma": float(search._sigma), "_g": search._g, "decisions": self.decisions}
@@ -102,7 +102,7 @@ class CmaesLearner:
 
     @torch.inference_mode()
     def _play(self, vectors: np.ndarray) -> np.ndarray:
-        """Play an episode in every environment; return the returns, float64 (members, episodes per member)."""
+        """Play an episode in every environment; return its returns, float64 (members, episodes of each)."""
         members, each = len(vectors), self.env.num_envs // len(vectors)
         sizes = [weights.numel() for weights in self._searched.values()]
         split = zip(

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class EnvironmentConfig(Config):
-    """A registered environment with a `vector_entry_point`, and its keyword arguments."""
+    """A registered environment that has a `vector_entry_point`, and its keyword arguments."""
 
     id: str = "ssdgym/EraseVictim-v0"
     kwargs: dict[str, Any] = {}
 
 
 def make_environment(config: EnvironmentConfig, n_envs: int, **overrides: Any) -> SB3VecEnv:
-    """Make a native vector environment with the interface of Stable-Baselines3.
+    """Make a native vector environment (its `vector_entry_point`) with the interface of Stable-Baselines3.
 
     Args:
         config: id and keyword arguments of the environment.
@@ -48,7 +48,7 @@ def make_environment(config: EnvironmentConfig, n_envs: int, **overrides: Any) -
 
 
 def thread_arguments(env_id: str, threads: int) -> dict[str, int]:
-    """Return the keyword argument for an environment's number of threads; empty if it has none."""
+    """Return `{"threads": threads}` if the environment has such an argument; otherwise an empty mapping."""
     return {"threads": threads} if "threads" in inspect.signature(_entry_point(env_id)).parameters else {}
 
 
@@ -87,7 +87,7 @@ def check_device(config: EnvironmentConfig, device: DeviceConfig) -> None:
 
 
 def decision_arguments(env_id: str) -> tuple[str, ...]:
-    """Return the names of an environment's decision arguments; empty if it is not one of ssdgym's."""
+    """Return the arguments that must be as in training when an agent acts; empty outside ssdgym."""
     options: type[Options] | None = getattr(_entry_point(env_id), "options_type", None)
     return () if options is None else options.decision_arguments()
 
@@ -113,22 +113,22 @@ class PpoConfig(Config):
     epochs: int = Field(4, ge=1, description="passes over the rollout per update")
     learning_rate: float = Field(1e-3, gt=0, description="initial learning rate; falls linearly to 0")
     gamma: float = Field(
-        0.999, ge=0, le=1, description="discount per decision; effects appear hundreds of decisions later"
+        0.999, ge=0, le=1, description="discount per decision; effects last hundreds of decisions"
     )
     gae_lambda: float = Field(0.99, ge=0, le=1, description="lambda of generalised advantage estimation")
     clip_range: float = Field(0.2, gt=0)
     entropy_coefficient: float = Field(0.0, ge=0)
     value_coefficient: float = Field(0.5, ge=0)
     max_gradient_norm: float = Field(0.5, gt=0)
-    target_kl: float | None = Field(None, gt=0, description="KL divergence beyond which an update ends")
+    target_kl: float | None = Field(None, gt=0, description="an update ends at 1.5 times this KL divergence")
     normalise: Literal["rewards", "returns"] = Field(
         "rewards",
-        description="quantity scaled to a standard deviation of 1; returns suit values at any discount",
+        description="rewards are divided by the standard deviation of rewards or of discounted returns",
     )
     start_kl: float = Field(0.0, ge=0, description="weight of the KL divergence from the initial network")
 
 
-#: The `policy` of a prior that clones, in each decision, the first proposer that picks a candidate.
+#: The value of `PriorConfig.policy` for cloning, in each decision, the first proposer that has a pick.
 FIRST_PROPOSER = "first_proposer"
 
 
@@ -137,8 +137,8 @@ class PriorConfig(Config):
 
     policy: str | None = Field(
         None,
-        description="policy to clone: a proposer of the environment; `first_proposer`, in each decision the "
-        "first proposer that picks a candidate; or a rule, stump(...); None: no cloning",
+        description="policy to clone: the name of a proposer of the environment; `first_proposer` for the "
+        "first proposer that picks a candidate in a decision; a rule `stump(...)`; or None for no cloning",
     )
     clone_decisions: int = Field(0, ge=0, description="decisions that the clone is fitted to; 0: no cloning")
     clone_learning_rate: float = Field(3e-3, gt=0)
@@ -146,7 +146,7 @@ class PriorConfig(Config):
         0.7,
         gt=0,
         lt=1,
-        description="largest mean probability of the clone's first choice, so that PPO explores",
+        description="most mean probability of the clone's most likely candidate, so that PPO explores",
     )
 
     @model_validator(mode="after")
@@ -159,27 +159,27 @@ class PriorConfig(Config):
 class CmaesConfig(Config):
     """CMA-ES over whole episodes (`ssdgym.agents.training.cmaes`)."""
 
-    members: int = Field(16, ge=4, description="members per generation; must divide n_envs")
+    members: int = Field(16, ge=4, description="weight vectors per generation; must divide n_envs")
     spread: float = Field(0.3, gt=0, description="standard deviation of weights in the first generation")
     network: bool = Field(True, description="true: search all weights; false: only those of the linear score")
     standardised: bool = Field(
         False,
-        description="standardise the returns of each episode over the members before averaging over "
-        "episodes, so that workloads with large returns count no more than others",
+        description="before averaging over episodes, scale each episode's returns to mean 0 and deviation 1 "
+        "over the members, so that workloads with large returns count no more than others",
     )
 
 
 class EvaluationConfig(Config):
-    """Validation episodes, on seeds that training never uses, played without exploration."""
+    """Validation episodes, on fixed seeds, played without exploration."""
 
     episodes: int = Field(8, ge=1, description="validation episodes, each in its own environment")
     first_seed: int = Field(1_000_000, ge=0, description="seed of the first episode; the next ones count up")
     kwargs: dict[str, Any] = Field({}, description="arguments that replace those of the training environment")
     workloads: tuple[Any, ...] = Field(
-        (), description="workloads, each in environments of its own; (): the argument `workload`"
+        (), description="workloads, each with `episodes` of its own; (): that of the environment"
     )
     metric: str | None = Field(
-        None, description="metric whose geometric mean the best agent minimises; null: highest return"
+        None, description="metric; the best agent has its least geometric mean. null: the most mean return"
     )
 
     @model_validator(mode="after")
@@ -197,8 +197,8 @@ class TrainConfig(BasedConfig):
     algorithm: Literal["ppo", "cmaes"] = "ppo"
     environment: EnvironmentConfig = EnvironmentConfig()
     n_envs: int = Field(32, ge=1, description="number of environments, stepped together")
-    total_decisions: int = Field(200_000, ge=1, description="sum over environments, rounded up to an update")
-    checkpoint_decisions: int = Field(50_000, ge=1, description="decisions between validated checkpoints")
+    total_decisions: int = Field(200_000, ge=1, description="of all environments; rounded up to an update")
+    checkpoint_decisions: int = Field(50_000, ge=1, description="decisions from one checkpoint to the next")
     seed: int = Field(0, ge=0, lt=2**32)
     threads: int = Field(1, ge=1, description="threads of torch and of environment steps; affects results")
     scorer: ScorerConfig = ScorerConfig()
@@ -225,12 +225,12 @@ class TrainConfig(BasedConfig):
         return self
 
 
-#: The text that stands for the agent in `EvolutionConfig.policy`.
+#: The text in `EvolutionConfig.policy` that is replaced by the name of the agent.
 AGENT = "{agent}"
 
 
 class LifetimesConfig(Config):
-    """How the initial network is fitted to the lifetimes of pages: least squares with Adam."""
+    """A least-squares fit, with Adam, of the initial network to lifetimes: how long data stays valid."""
 
     pages: PositiveInt = Field(8192, description="pages drawn from each task")
     epochs: PositiveInt = 8
@@ -241,13 +241,13 @@ class TasksConfig(Config):
     """The tasks that determine the fitness of members."""
 
     count: PositiveInt = Field(48, description="number of tasks, each drawn with its own seed")
-    per_generation: PositiveInt = Field(10, description="tasks that score all members of a generation")
+    per_generation: PositiveInt = Field(10, description="tasks that each member of a generation runs")
     overwrites: PositiveFloat = Field(2.0, description="measured host writes, in logical capacities")
     warmup_overwrites: float = Field(2.0, ge=0, description="warm-up host writes, in logical capacities")
 
 
 class ValidationConfig(Config):
-    """The validation runs, by which the weights to keep are chosen."""
+    """The validation runs. The weights with the best validation are kept."""
 
     every: PositiveInt = Field(10, description="generations between validations")
     seeds: tuple[NonNegativeInt, ...] = Field((9000,), min_length=1)
@@ -259,22 +259,23 @@ class EvolutionConfig(BasedConfig):
     """One evolution: covariance matrix adaptation (Hansen, Ostermeier, 2001) from the package `cmaes`.
 
     A member is a weight vector. Its score on a task is `r = ln(metric / metric of the baseline)` for the same
-    device, requests and seed. Its fitness is the mean of `r + loss_weight * max(r - loss_above, 0)` over the
-    tasks; smaller is better.
+    device, requests and seed. If `cap` names another metric, `cap_weight * ln(cap / cap of the baseline)` is
+    added to `r` if it is above 0. The member's fitness is the mean of
+    `r + loss_weight * max(r - loss_above, 0)` over the tasks; smaller is better.
     """
 
     folder: ClassVar[str] = "training"
     by_field: ClassVar[tuple[str, ...]] = ("tasks",)
     algorithm: Literal["evolution"] = "evolution"
     description: str = ""
-    policy: str = Field(description=f"policy to run, in which {AGENT} stands for the agent")
+    policy: str = Field(description=f"policy to run; {AGENT} in it stands for the agent")
     environment: str = Field(description="the environment whose decisions the agent takes")
     candidates: dict[str, InputConfig] = Field({}, description="features of candidates")
     context: dict[str, InputConfig] = Field(min_length=1, description="features of the decision")
     scorer: ScorerConfig | None = None
     ordinal: OrdinalConfig | None = None
     lifetimes: LifetimesConfig | None = Field(
-        None, description="fit of the initial placement to page lifetimes; {}: defaults; null: use `start`"
+        None, description="fit of the initial placement to page lifetimes; {}: with defaults; null: no fit"
     )
     fixed: tuple[str, ...] = Field((), description="names of weights that are not searched")
     generations: PositiveInt = 60
@@ -282,7 +283,7 @@ class EvolutionConfig(BasedConfig):
     spread: PositiveFloat = Field(0.3, description="standard deviation of weights in the first generation")
     loss_above: float = Field(0.02, ge=0)
     loss_weight: float = Field(1.0, ge=0)
-    cap: str | None = Field(None, description="metric that should not exceed the baseline's")
+    cap: str | None = Field(None, description="metric that should not exceed the baseline's; null: none")
     cap_weight: float = Field(10.0, ge=0, description="weight of ln(cap / cap of the baseline) above 0")
     tasks: TasksConfig = TasksConfig()
     validation: ValidationConfig = ValidationConfig()

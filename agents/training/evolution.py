@@ -1,4 +1,4 @@
-"""Evolution: search the weights of a compiled agent by CMA-ES, with whole runs inside the engine."""
+"""Evolution: search the weights of a compiled agent by CMA-ES; whole runs in the engine score them."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from ssdgym.simulator.future import BEYOND
 
 
 class WeightVectors:
-    """Converts between vectors of searched weights and networks.
+    """Converts vectors of searched weights to networks.
 
     Args:
         card: card of the agent.
-        inputs: how the network takes each feature (centre, spread, start weights), by name.
+        inputs: scaling and initial weights of each feature, by name.
         fixed: names of weights that are not searched.
         seed: seed of the initial weights of hidden layers.
     """
@@ -61,11 +61,11 @@ class WeightVectors:
         return parameters_to_vector(searched).detach().numpy().astype(float)
 
     def weights(self, vector: np.ndarray) -> dict[str, np.ndarray]:
-        """Return all weights by name; the searched ones are taken from a vector as long as `start`."""
+        """Return all weights by name; `vector`, as long as `start`, has the searched ones."""
         return {name: part.numpy() for name, part in self.network_with(vector).state_dict().items()}
 
     def network_with(self, vector: np.ndarray) -> nn.Module:
-        """Return a network with the weights of a vector as long as `start`."""
+        """Return a new network, whose searched weights are those of `vector`, as long as `start`."""
         network = copy.deepcopy(self.network)
         searched = map(network.get_parameter, self._searched)
         vector_to_parameters(torch.tensor(vector, dtype=torch.float32), searched)
@@ -73,7 +73,7 @@ class WeightVectors:
 
 
 def _begin(network: nn.Module, card: AgentCard, inputs: Mapping[str, InputConfig]) -> None:
-    """Set the initial weights from the configuration."""
+    """Set scaling and initial weights of the features as `inputs` say."""
     if isinstance(network, OrdinalNetwork):
         context = [inputs[name] for name in card.context_features]
         network.centre.copy_(torch.tensor([one.centre for one in context]))
@@ -94,7 +94,10 @@ def _starts(inputs: Sequence[InputConfig], heads: int) -> torch.Tensor:
 def begin_with_lifetimes(
     members: WeightVectors, config: EvolutionConfig, given: LifetimesConfig, plays: Sequence[Play]
 ) -> tuple[float, int]:
-    """Fit the network to lifetimes; return the share of variance explained, and the number of pages."""
+    """Fit the network of `members` to lifetimes of pages that the runs `plays` record.
+
+    Return the share of the lifetimes' variance that the network explains, and the number of pages.
+    """
     name, recorder = register_recorder(members.card, members.weights(members.start))
     rng = np.random.default_rng([config.seed, 0x11FE])
     parts: list[Lifetimes] = []
@@ -111,7 +114,7 @@ def begin_with_lifetimes(
 
 
 def mean_fitness(scores: Sequence[float] | np.ndarray, above: float, weight: float) -> float:
-    """Return the mean of `r + weight * max(r - above, 0)` over the tasks, where r is the score of a task."""
+    """Return the mean of `r + weight * max(r - above, 0)` over the scores `r` of the tasks."""
     found = np.asarray(scores, np.float64)
     return float((found + weight * np.maximum(found - above, 0.0)).mean())
 
@@ -122,8 +125,8 @@ class Tasks:
 
     Attributes:
         training: the runs of each training workload.
-        validation: the runs by which the weights to keep are chosen.
-        baseline: policy that every run is compared with.
+        validation: the runs that decide which weights are kept.
+        baseline: policy with which every run is compared.
         metric: name of the metric to minimise.
     """
 
@@ -136,13 +139,14 @@ class Tasks:
 class Evolution:
     """One evolution.
 
-    `out` receives `agent.zip`, the agent that was best on the validation tasks (possibly the initial one),
-    `agent-last.zip` and `evaluations.csv`. The same configuration, versions and machine type give the same
-    bits.
+    The files in `out` are `agent.zip`, the agent that was best on the validation tasks (possibly the initial
+    one), `agent-last.zip` and `evaluations.csv`. They are equal, bit for bit, for the same configuration,
+    versions and machine type, except for CPU times.
 
     The columns of the CSV file are `generation`, `pages` (written by all training runs), `cpu_seconds` of the
-    process, `fitness` (mean of the last generation), `validation` (fitness of the search's mean), and changes
-    from the baseline: `change`, `worst` (mean and largest of the metric), `cap` (mean of `config.cap`).
+    process, `fitness` (mean of the last generation) and `validation` (fitness of the search's mean on the
+    validation tasks). `change` and `worst` are the mean and the largest relative change of the metric from
+    the baseline on these tasks, and `cap` is the mean change of `config.cap`.
     """
 
     def __init__(
@@ -174,7 +178,7 @@ class Evolution:
         self.pages = 0
 
     def run(self) -> None:
-        """Search for the configured number of generations, and save."""
+        """Search for the configured number of generations; validate and save regularly."""
         config = self.config
         search = CMA(
             mean=self.members.start,
@@ -200,7 +204,7 @@ class Evolution:
                     self.evaluate(generation, search.mean, float(np.mean(fitness)))
 
     def _draw(self) -> list[Task]:
-        """Draw the tasks of a generation, from as many different workloads as possible."""
+        """Draw the tasks that score a generation, from as many different workloads as possible."""
         order = [int(i) for i in self.rng.permutation(len(self.tasks)) if self.tasks[i]]
         turns = [order[k % len(order)] for k in range(self.config.tasks.per_generation)]
         return [self.tasks[i][int(self.rng.integers(len(self.tasks[i])))] for i in turns]
@@ -252,5 +256,5 @@ class Evolution:
 
 
 def _share(logarithm: Any) -> float:
-    """Convert the logarithm of a ratio to a relative change."""
+    """Convert the logarithm of a ratio to a relative change, such as 0.05 for 5 % more."""
     return round(float(np.exp(logarithm) - 1), 5)

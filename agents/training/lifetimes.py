@@ -1,4 +1,7 @@
-"""Fit an ordinal network to the lifetimes of pages that runs have recorded."""
+"""Fit an ordinal network to lifetimes: numbers of host pages after which the data of placed pages dies.
+
+Data dies when the host overwrites or trims its logical page. Runs of the policy record the pages.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ class Lifetimes:
     """P placed pages and the lifetimes of their data.
 
     Attributes:
-        features: float32 (P, G), features centred and scaled as the network sees them.
+        features: float32 (P, G), centred and scaled features of the context.
         heads: int64 (P,), number of the network's head that placed each page.
         lives: float32 (P,), log4(10 * host pages until the data dies / logical pages).
     """
@@ -33,13 +36,13 @@ class Lifetimes:
     lives: np.ndarray
 
     def sample(self, count: int, rng: np.random.Generator) -> Lifetimes:
-        """Return a sample of the pages without repeats; all if there are fewer."""
+        """Return `count` random pages without repeats; all pages if there are fewer than `count`."""
         kept = rng.permutation(len(self.lives))[:count]
         return Lifetimes(self.features[kept], self.heads[kept], self.lives[kept])
 
     @staticmethod
     def joined(parts: Sequence[Lifetimes]) -> Lifetimes:
-        """Return the pages of all parts."""
+        """Return the pages of all parts, one part after the other."""
         names = ("features", "heads", "lives")
         return Lifetimes(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
@@ -47,12 +50,12 @@ class Lifetimes:
 def record_lifetimes(
     simulator: Simulator, network: CompiledNetwork, requests: np.ndarray, host_pages: int, warmup: int
 ) -> Lifetimes:
-    """Run a policy whose placement records its features; return these and the lifetime of each page.
+    """Run a device whose placement records features; return the features and lifetimes of the pages.
 
     Args:
         simulator: the device, before the first request.
-        network: network of the device's placement.
-        requests: array of REQUEST, which still writes `BEYOND` times the logical pages after the run.
+        network: network of the device's placement, from `register_recorder`.
+        requests: array of REQUEST: warm-up, run, then writes of `BEYOND` times the logical pages.
         host_pages: host pages of the recorded run.
         warmup: host pages before the recorded run.
 
@@ -88,10 +91,15 @@ _CLOSEST = 0.05
 def fit_lifetimes(
     network: OrdinalNetwork, pages: Lifetimes, epochs: int, learning_rate: float, seed: int
 ) -> float:
-    """Fit a network to lifetimes by least squares; set its thresholds so that actions are equally frequent.
+    """Fit a network, in place, to `Lifetimes.lives` by least squares.
+
+    The thresholds are set so that all actions of a head are equally frequent.
 
     Returns:
-        The share of the variance of lifetimes that the network explains.
+        The share of the variance of `lives` that the network explains.
+
+    Raises:
+        SsdgymError: no page was placed by one of the heads.
     """
     if missing := set(range(network.config.heads)) - set(np.unique(pages.heads).tolist()):
         kind = "relocated" if missing == {1} else "written"
@@ -116,7 +124,7 @@ def fit_lifetimes(
 
 
 def _numbers(network: OrdinalNetwork, features: Tensor, heads: Tensor) -> Tensor:
-    """Return the number `z` of each page, from the head that places it, (P,)."""
+    """Return the number `z` of each page, (P,), from the head that placed the page."""
     return network.number(features).gather(1, heads[:, None])[:, 0]
 
 

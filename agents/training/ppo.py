@@ -1,6 +1,6 @@
 """PPO in one file: rollouts, advantages, the losses, and the learner (Schulman et al., 2016 and 2017).
 
-It follows CleanRL (Huang et al., JMLR 2022), trains the candidate scorer, and runs on the CPU.
+The code follows CleanRL (Huang et al., JMLR 2022), trains the candidate scorer, and runs on the CPU.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ssdgym.types import Observation
 
 #: Largest number of decisions whose values are computed at once.
 _CHUNK = 1024
-#: Weight of the latest rollout in the moving mean and deviation of rewards.
+#: Weight of the latest rollout in the running mean and deviation of rewards.
 _RATE = 0.1
 
 
@@ -34,7 +34,7 @@ class Decisions(NamedTuple):
     Attributes:
         candidates: float32 (B, K, F).
         context: float32 (B, G).
-        mask: bool (B, K), which candidates can be chosen; None if all can.
+        mask: bool (B, K), true where a candidate can be chosen; None if all can be chosen.
     """
 
     candidates: Tensor
@@ -63,13 +63,13 @@ class Decisions(NamedTuple):
 class RewardScale:
     """Subtracts a running mean of the rewards and divides by a running standard deviation.
 
-    The mean reward is much larger than the effect of a choice. Summed over a thousand decisions it would hide
-    that effect (reward centring: Naik, Wan, Tomar, Sutton, 2024).
+    The mean reward is much larger than the effect of a choice. Summed over a thousand decisions, the mean
+    would hide the effect (reward centring: Naik, Wan, Tomar, Sutton, 2024).
 
     Attributes:
         mean: running mean of rewards.
         deviation: running standard deviation of rewards or returns; 0 before the first rollout.
-        gamma: discount of the returns whose deviation is used; 0: the deviation of rewards is used.
+        gamma: above 0, rewards are divided by the deviation of returns with this discount; 0: of rewards.
     """
 
     mean: float = 0.0
@@ -77,7 +77,7 @@ class RewardScale:
     gamma: float = 0.0
 
     def update(self, rewards: Tensor) -> None:
-        """Update the running scale by the rewards (T, N) of a rollout."""
+        """Update mean and deviation by the rewards (T, N) of a rollout."""
         returns, before = rewards - rewards.mean(), torch.zeros_like(rewards[0])
         for row in returns if self.gamma else ():
             before = row.add_(before, alpha=self.gamma)
@@ -98,8 +98,8 @@ def advantages_of(
     Args:
         rewards: (T, N).
         values: (T, N), values of the decisions.
-        next_values: (T, N), values of the next observations. If the episode was truncated, its last
-            observation is the next one. If it terminated, the value is 0.
+        next_values: (T, N), values of the observations after the decisions. If the episode was truncated,
+            this is its last observation. If it terminated, the value is 0.
         ends: (T, N), 1 if the episode ended with the decision, otherwise 0.
         gamma: discount per decision.
         gae_lambda: lambda of the estimates: smaller means more bias and less variance.
@@ -112,7 +112,7 @@ def advantages_of(
     return advantages
 
 
-#: Returns the actions to take, int64 (N,), from the drawn actions, the observation and the infos.
+#: Returns the actions to carry out, int64 (N,), from the drawn actions, the observation and the infos.
 Chooser = Callable[[np.ndarray, Observation, dict[str, Any]], np.ndarray]
 
 
@@ -126,9 +126,9 @@ class Rollout:
         actions: int64 (T, N).
         rewards: float32 (T, N), rewards of the environments, not scaled.
         values: float32 (T, N), values of the decisions.
-        next_values: float32 (T, N), values of the next observations; 0 if the episode terminated.
-        ends: float32 (T, N), 1 if the episode ended.
-        returns: undiscounted returns of the episodes that ended.
+        next_values: float32 (T, N), as in `advantages_of`.
+        ends: float32 (T, N), 1 if the episode ended with the decision.
+        returns: undiscounted returns of the episodes that ended in the rollout.
     """
 
     decisions: Decisions
@@ -160,7 +160,7 @@ class Collector:
 
     @torch.no_grad()
     def collect(self, generator: torch.Generator, choose: Chooser | None = None) -> Rollout:
-        """Play T decisions in every environment; actions are drawn, and `choose` may replace them."""
+        """Play T decisions in every environment, with drawn actions, which `choose` can replace."""
         shape, choices = (self.steps, self.env.num_envs), self._observation["action_mask"].shape[1]
         kept = {
             key: np.empty((self.steps, *value.shape), value.dtype) for key, value in self._observation.items()
@@ -187,7 +187,7 @@ class Collector:
         decisions = Decisions.of({key: value.reshape(-1, *value.shape[2:]) for key, value in kept.items()})
         values = self._values(decisions).view(shape)
         following = torch.cat([values[1:], self._values(Decisions.of(self._observation)).unsqueeze(0)])
-        if cut_off:  # after an ended episode: its last observation, not the first of the next episode
+        if cut_off:  # Use the last observation of an ended episode, not the first one of the next episode.
             times, numbers, last = zip(*cut_off, strict=True)
             together = {key: np.stack([row[key] for row in last]) for key in last[0]}
             following[list(times), list(numbers)] = self._values(Decisions.of(together))
@@ -200,7 +200,7 @@ class Collector:
 
 
 def _row(final: Any, i: int) -> Observation:
-    """Return the last observation of environment i, from a dictionary or from an array of dictionaries."""
+    """Return environment i's part of `final_obs`, a dictionary of arrays or an array of dictionaries."""
     return {key: value[i] for key, value in final.items()} if isinstance(final, dict) else final[i]
 
 
@@ -216,8 +216,8 @@ class Batch(NamedTuple):
         decisions: M decisions.
         actions: int64 (M,).
         log_probabilities: float32 (M,), log-probabilities of the actions when they were drawn.
-        advantages: float32 (M,); normalised in a gradient step.
-        targets: float32 (M,), targets of the values.
+        advantages: float32 (M,), normalised by `take`.
+        targets: float32 (M,), returns that the values are fitted to.
         prior: float32 (M, K), log-probabilities of the frozen initial network; None if `start_kl` is 0.
     """
 
@@ -229,7 +229,7 @@ class Batch(NamedTuple):
     prior: Tensor | None
 
     def take(self, rows: Tensor) -> Batch:
-        """Return the decisions of some rows, with normalised advantages."""
+        """Return the decisions of some rows; advantages have mean 0 and deviation 1."""
         advantages = self.advantages[rows]
         if len(rows) > 1:
             deviation, mean = torch.std_mean(advantages)
@@ -240,10 +240,10 @@ class Batch(NamedTuple):
 
 
 class Losses(NamedTuple):
-    """The loss of a gradient step and the figures logged with it, means over a minibatch.
+    """The loss of a gradient step, its parts and what is logged with it: means over a minibatch.
 
     Attributes:
-        total: the weighted sum, which is minimised.
+        total: the weighted sum of losses, which is minimised.
         policy: loss of the clipped objective.
         value: squared error of the values.
         entropy: entropy of the policy.
@@ -285,7 +285,7 @@ def update(
     config: PpoConfig,
     generator: torch.Generator,
 ) -> Losses:
-    """Take the gradient steps of an update; return the losses of the last one."""
+    """Make the gradient steps of an update, which `target_kl` may end; return the last minibatch's losses."""
     for _ in range(config.epochs):
         order = torch.randperm(len(batch.actions), generator=generator)
         for rows in order.split(config.batch_decisions):
@@ -350,7 +350,7 @@ class Ppo:
         self._collector.begin(seed)
 
     def step(self) -> None:
-        """Play a rollout and learn from it."""
+        """Play a rollout, and update the network by it."""
         share_left = 1 - self.decisions / self.config.total_decisions
         self.optimizer.param_groups[0]["lr"] = self.settings.learning_rate * share_left
         rollout = self._collector.collect(self._generator)

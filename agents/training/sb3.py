@@ -26,13 +26,13 @@ Tensors = dict[str, Tensor]
 
 
 class NoExtractor(BaseFeaturesExtractor):
-    """A features extractor that returns observations unchanged, as the scorer needs them."""
+    """A features extractor that returns observations unchanged, because the scorer reads all their arrays."""
 
     def __init__(self, observation_space: spaces.Space) -> None:
         super().__init__(observation_space, features_dim=1)
 
     def forward(self, observation: Tensors) -> Tensors:
-        """Return the observation as it is."""
+        """Return the observation unchanged."""
         return observation
 
 
@@ -41,7 +41,7 @@ FROM_SCRATCH = ScorerConfig(start="none", sharpness=1.0)
 
 
 def _noted(space: spaces.Space) -> tuple[Sequence[str], int]:
-    """Return the names of an ssdgym environment's features, and how many of them are of candidates."""
+    """Return the features that a space of ssdgym names, and how many, the first, are of candidates."""
     noted = getattr(space, "environment", None)
     if noted is None or not isinstance(space, spaces.Dict):
         raise SsdgymError(
@@ -56,7 +56,7 @@ def _noted(space: spaces.Space) -> tuple[Sequence[str], int]:
 class ScorerActorCriticPolicy(MaskableActorCriticPolicy):
     """Softmax over the candidates' scores, and the scorer's value, for `sb3_contrib.MaskablePPO`.
 
-    If no names of features are given, it uses those that ssdgym stores with the observation space.
+    If no names of features are given, those are used that ssdgym stores with the observation space.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class ScorerActorCriticPolicy(MaskableActorCriticPolicy):
         obs: Tensors,  # type: ignore[override]
         action_masks: np.ndarray | Tensor | None = None,
     ) -> MaskableDistribution:
-        """Return the distribution over the candidates; `action_masks` (B, K) exclude further candidates."""
+        """Return the distribution over the candidates; `action_masks` (B, K) can exclude more of them."""
         distribution = self.action_dist.proba_distribution(action_logits=self.scorer(*_arguments(obs)))
         mask = obs["action_mask"].bool()
         if action_masks is not None:

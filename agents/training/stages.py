@@ -1,4 +1,4 @@
-"""Stages of a training run, and seeds of its segments. A segment lies between two checkpoints."""
+"""Stages of a training run (methods, one after the other), and seeds of its segments between checkpoints."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ssdgym.config.loading import Config
 
 
 def segment_seed(seed: int, decisions: int) -> int:
-    """Return the 31-bit seed of all generators and episodes of the segment after that many decisions.
+    """Return the 31-bit seed of the segment that begins after `decisions` decisions.
 
-    The seed depends only on the arguments, so a run that is resumed from a checkpoint gives the same results
+    The seed depends only on the arguments, so a run that is resumed from a checkpoint has the same results
     as an uninterrupted run.
     """
     return int(np.random.SeedSequence([seed, decisions]).generate_state(1)[0]) >> 1
@@ -37,12 +37,12 @@ class Stage(Config):
     """One stage of a training run, with its decisions and CPU time so far."""
 
     method: Method
-    decisions: int = Field(0, ge=0, description="decisions of all environments, or pages of runs")
+    decisions: int = Field(0, ge=0, description="decisions; of evolution: pages that runs wrote")
     cpu_seconds: float = Field(0.0, ge=0, description="CPU time of the process, including validation")
 
 
 class Stages:
-    """The stages of a run, in order, each with its CPU time; `done`: stages before the run was resumed."""
+    """The stages of a run, in order, with their CPU times; `done` are those of the checkpoint to resume."""
 
     def __init__(self, done: Sequence[Stage] = ()) -> None:
         self._done = {stage.method: stage for stage in done}
@@ -51,7 +51,7 @@ class Stages:
 
     @property
     def taken(self) -> tuple[Stage, ...]:
-        """The stages that have taken decisions, with their counts up to now."""
+        """The stages with at least one decision, with decisions and CPU time up to now."""
         self._take_time()
         return tuple(stage for stage in self._done.values() if stage.decisions)
 
@@ -78,7 +78,7 @@ class Stages:
             self._running = None
 
     def count(self, method: Method, decisions: int) -> None:
-        """Set the number of decisions that a stage has taken in all."""
+        """Set the number of decisions of a stage so far."""
         known = self._done.get(method, Stage(method=method))
         self._done[method] = known.model_copy(update={"decisions": decisions})
 
@@ -93,7 +93,7 @@ class Stages:
 
 
 def how_trained(stages: Sequence[Stage], start: str) -> str:
-    """Return how an agent was trained, such as `PPO (200,704 decisions, 31 CPU s) from scratch`."""
+    """Return how an agent was trained, such as `PPO (200,704 decisions, 31 CPU s), from scratch`."""
     begun = "from scratch" if start == "none" else f"from {start} on"
     if not stages:
         return "nothing: it is the untrained network" + (

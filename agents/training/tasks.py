@@ -1,4 +1,4 @@
-"""Runs that compare a compiled agent with a baseline policy."""
+"""Runs that compare an agent, as a compiled rule, with a baseline policy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Play:
 
     Attributes:
         device: fields of the device.
-        ftl: changes of FTL fields; None for no changes.
+        ftl: FTL fields that replace those of the device; None for none.
         workload: the workload of the run.
         seed: seed of the device and of the requests.
         host_pages: host pages that are measured.
@@ -45,8 +45,8 @@ class Play:
     preconditioning_seed: int
 
     def simulator(self, policy: str, *, cache: bool) -> Simulator:
-        """Return the preconditioned device; with `cache`, its state is stored on disk for other runs."""
-        # A snapshot includes the arrays of latencies, so they are short, and empty if the run is untimed.
+        """Return the preconditioned device; with `cache`, its state is read from or stored on disk."""
+        # Snapshots copy the arrays of latencies, so these are short, and empty if the run is untimed.
         timed = (self.ftl or {}).get("timing") != "none"
         simulator = Simulator(
             dict(self.device),
@@ -59,7 +59,7 @@ class Play:
         return simulator
 
     def requests(self, host_pages: int) -> np.ndarray:
-        """Return requests that write at least `host_pages`, array of REQUEST."""
+        """Return requests that write at least `host_pages`, or fewer if the workload ends; an array of REQUEST."""
         simulator = Simulator(dict(self.device), ftl=self.ftl, seed=self.seed)
         stream = open_on(self.workload, simulator.device, self.seed)
         chunks, left = [], host_pages + _CHUNK
@@ -83,8 +83,8 @@ class Score(NamedTuple):
 
     Attributes:
         metric: `ln(metric / metric of the baseline)`.
-        cap: the same logarithm for the metric that should not exceed the baseline's; 0 if there is none.
-        pages: pages that the run has written, including relocated pages.
+        cap: that logarithm for the metric that should not exceed the baseline's; 0 if there is none.
+        pages: pages written after the warm-up, including relocated pages.
     """
 
     metric: float
@@ -97,14 +97,14 @@ class Score(NamedTuple):
 
 
 class Task:
-    """A run whose requests are drawn and whose device is preconditioned once.
+    """A run that is repeated with other weights; its requests and its preconditioned device stay the same.
 
     Args:
         play: the run.
         policy: policy that contains the agent, whose weights are replaced between runs.
-        baseline: policy that every run is compared with.
+        baseline: policy with which every run is compared; it runs once, when the task is made.
         metric: name of the metric to minimise.
-        cap: name of a metric that should not exceed the baseline's; None for no such metric.
+        cap: name of a metric that should not exceed the baseline's; None for none.
     """
 
     def __init__(self, play: Play, policy: str, baseline: str, metric: str, cap: str | None) -> None:
@@ -112,7 +112,7 @@ class Task:
         self._requests = play.requests(play.warmup + play.host_pages)
         metrics = self._run(play.simulator(baseline, cache=True))
         self.baseline = metric_of(metrics, metric, WHERE), metric_of(metrics, cap or metric, WHERE)
-        # The initial weights take part in the preconditioning and are not in the key of the cache.
+        # The agent may place pages in the preconditioning, and its weights are not in the key of the cache.
         self._simulator = play.simulator(policy, cache=False)
         self._begin = self._simulator.snapshot()
 
@@ -122,7 +122,7 @@ class Task:
         return self._run(self._simulator)
 
     def score(self) -> Score:
-        """Run the policy with the agent's present weights; compare it with the baseline."""
+        """Run the policy with the agent's present weights; return its score relative to the baseline."""
         metrics = self.run()
         return Score(
             math.log(metric_of(metrics, self.metric, WHERE) / self.baseline[0]),

@@ -1,4 +1,4 @@
-"""Train an agent: checkpoints, evaluation on held-out seeds, resume, TensorBoard, a progress bar."""
+"""Train an agent: checkpoints, validation on fixed seeds, resume, TensorBoard, a progress bar."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Learner(Protocol):
         """Restore a state that `state` returned for the same configuration."""
 
     def begin_segment(self) -> None:
-        """Begin new episodes and seed every generator again (`segment_seed`), at a checkpoint."""
+        """Begin new episodes and seed every generator (`segment_seed`); called after each checkpoint."""
 
     def step(self) -> None:
         """Learn from one more rollout or generation."""
@@ -81,14 +81,14 @@ def train(
 ) -> Path:
     """Train an agent and return the file of the best agent.
 
-    `out` receives `agent.zip`, the agent that was best on the validation seeds, `agent-last.zip`,
+    The files in `out` are `agent.zip`, the agent that was best on the validation seeds, `agent-last.zip`,
     `checkpoint.pt`, `evaluations.csv` and `tensorboard/`. If the untrained network was best, `agent.zip`
     contains it; the card (`AgentCard.how_trained`) and the last line of the progress then say so.
 
-    On the CPU, the same configuration, library versions and machine type give the same bits. After every
-    checkpoint, new episodes begin and every generator is seeded from (`seed`, decisions so far). So a run
-    that was stopped and resumed equals an uninterrupted run, bit for bit; it repeats the work after its last
-    checkpoint. The run also seeds the global generators of `random`, numpy and torch.
+    On the CPU, the same configuration, library versions and machine type yield the same weights, bit for bit.
+    After every checkpoint, new episodes begin and every generator is seeded from `seed` and the decisions so
+    far. So a resumed run, which repeats the work after its last checkpoint, yields the weights of an
+    uninterrupted run. The run also seeds torch's global generator.
 
     Args:
         config: configuration of the run.
@@ -96,16 +96,16 @@ def train(
         resume: checkpoint, or folder with a checkpoint, from which the run continues.
         progress: whether to show a progress bar with rate and remaining time.
         overwrite: whether a run that is already in `out` may be replaced.
-        report: function to call whenever a checkpoint and all other files have been written. The first time
-            is at the start, or when the run is resumed.
+        report: function to call whenever a checkpoint and all other files have been written, for the first
+            time before learning from rewards begins.
         about: further fields of `AgentCard`, such as the suite of the tasks.
 
     Returns:
         Path of the best agent, for `Agent.load`.
 
     Raises:
-        SsdgymError: `out` cannot be written or contains another run, `resume` has no checkpoint or one of
-            another configuration, or the environment cannot be made. All are raised before training begins.
+        SsdgymError: `out` cannot be written or contains a run, `resume` has no checkpoint or one of another
+            configuration, or the environment cannot be made. All are raised before training begins.
     """
     writable_folder(out)
     if resume is None and not overwrite and (out / FILE_NAME).exists():
@@ -164,12 +164,12 @@ class TrainingRun:
 
     @property
     def decisions(self) -> int:
-        """Number of decisions taken so far, over all environments, including those of cloning."""
+        """Number of decisions so far, over all environments, including those of cloning."""
         return self.stages.decisions
 
     @property
     def share(self) -> float:
-        """Share of `config.total_decisions` taken so far; it can end above 1."""
+        """Share of `config.total_decisions` learned from so far; the last rollout can raise it above 1."""
         return self.learner.decisions / self.config.total_decisions
 
     @property
@@ -179,11 +179,11 @@ class TrainingRun:
 
     @property
     def agent(self) -> Agent:
-        """The present agent; it shares the network that is still learning."""
+        """The present agent. Its network changes when training continues."""
         return Agent(self.learner.scorer, self.card.trained(self.stages.taken))
 
     def learn(self, bar: Progress) -> None:
-        """Run until `config.total_decisions` have been taken, and save."""
+        """Clone and learn until `config.total_decisions`; validate and save regularly."""
         self._print = bar.console.print if not bar.disable else lambda text: None
         rows = self.validations.rows
         if not rows:
@@ -232,7 +232,7 @@ class TrainingRun:
         self.evaluate("clone")
 
     def evaluate(self, stage: str) -> None:
-        """Play the validation episodes, and keep the agent if it is the best so far."""
+        """Play the validation episodes; copy the agent if it is the best so far."""
         evaluation = self.config.evaluation
         measured = validate(self.agent, self.batches, evaluation.first_seed, evaluation.metric)
         row = {"stage": stage, "decisions": self.decisions, **measured}

@@ -34,7 +34,7 @@ EVALUATIONS = "evaluations.csv"
 
 
 def metric_of(metrics: Mapping[str, Any], name: str, where: str) -> float:
-    """Return a metric by its nested names, joined by `/`; raise if it is not a number above 0."""
+    """Return a metric; `name` joins nested names by `/`. Raise if it is not a number above 0."""
     value: Any = metrics
     for part in name.split("/"):
         value = value.get(part) if isinstance(value, Mapping) else None
@@ -45,12 +45,12 @@ def metric_of(metrics: Mapping[str, Any], name: str, where: str) -> float:
     return float(value)
 
 
-#: A row of the table of evaluations: `stage`, `decisions`, `return_mean` and the means of metrics.
+#: A row of the table of validations, such as `stage`, `decisions`, `return_mean` and means of metrics.
 Row = dict[str, Any]
 
 
 class _Rate(ProgressColumn):
-    """Decisions, or generations, per second."""
+    """A column with decisions, or generations, per second."""
 
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
@@ -58,7 +58,7 @@ class _Rate(ProgressColumn):
 
 
 def training_bar(visible: bool) -> Progress:
-    """Return a progress bar on stderr; if stderr is not a terminal, only lines are printed."""
+    """Return a progress bar on stderr, which prints only lines if stderr is not a terminal."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -71,7 +71,7 @@ def training_bar(visible: bool) -> Progress:
 
 
 def evaluation_line(row: Row, best: bool) -> str:
-    """Return a line of progress that summarises an evaluation."""
+    """Return a line of progress that summarises a validation."""
     amplification = row.get("write_amplification")
     shown = f", write amplification {amplification:.3f}" if amplification is not None else ""
     return (
@@ -87,7 +87,7 @@ def validate(
 
     Returns:
         `return_mean` and `return_min` (undiscounted), `reward_mean` per decision, and the mean of every
-        metric that is a number. If `metric` is given, also `score`: minus the mean of its logarithm.
+        metric that is a number. If `metric` is given, also `score`: minus the mean of the metric's logarithm.
     """
     episodes = [episode for env in batches for episode in play(agent, env, first_seed)]
     returns = [episode["episode"]["r"] for episode in episodes]
@@ -108,8 +108,8 @@ class Validations:
 
     Args:
         out: existing folder of the run.
-        score: function that returns the score of a row, by default its `score`, or without one its
-            `return_mean`. The first agent with the highest score is kept.
+        score: function of a row; the first agent with the highest result is the best. The default returns
+            the row's `score` if it has one, otherwise its `return_mean`.
         rows: earlier validations of a resumed run.
         best: best agent of a resumed run.
     """
@@ -129,7 +129,7 @@ class Validations:
         return max(self.rows, key=self.score)
 
     def add(self, row: Row, agent: Agent) -> bool:
-        """Add a validation, and copy the agent if it is the best so far; return whether it is."""
+        """Add a validation, and copy the agent if it is the best so far; return whether it is the best."""
         self.rows.append(row)
         if self.best_row is not row:
             return False
@@ -141,7 +141,7 @@ class Validations:
         assert self.best is not None, "the untrained start has been validated"
         self.best.save(self.out / BEST_AGENT)
         last.save(self.out / LAST_AGENT)
-        table = pd.DataFrame(self.rows, dtype=object)  # whole numbers stay whole beside empty cells
+        table = pd.DataFrame(self.rows, dtype=object)  # Whole numbers stay whole in columns with empty cells.
         write_atomically(self.out / EVALUATIONS, table.to_csv(index=False, lineterminator="\n").encode())
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 _FOLDER = Path(__file__).parent
-#: First part of the names of rules that are agents.
+#: First part of the name of a rule that is an agent, such as `agent:victim-v1`.
 PREFIX = "agent:"
 
 
 def zoo_agents() -> dict[str, Path]:
-    """Return the files of all agents in the zoo by name, sorted."""
+    """Return the files of all agents in the zoo, by name, sorted by name."""
     return {path.stem: path for path in sorted(_FOLDER.glob("*.zip"))}
 
 

@@ -13,7 +13,7 @@ from ssdgym.agents.zoo import PREFIX, find_agent, zoo_agents
 from ssdgym.errors import SsdgymError
 from ssdgym.policy.names import parse_policy
 
-#: The kind of rule that an agent of each environment replaces.
+#: The kind of rule that an agent replaces, by the name of its environment without version.
 _DECIDES = {
     "EraseVictim": "victim",
     "Placement": "placement",
@@ -43,7 +43,7 @@ class ZooAgent:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """The features that the agent observes: of candidates, if it scores them, and of the context."""
+        """The features that the agent observes: of candidates, if it scores them, then of the context."""
         return (*(self.card.candidate_features if self.card.scorer else ()), *self.card.context_features)
 
     @property
@@ -58,7 +58,7 @@ class ZooAgent:
 
     @property
     def cost(self) -> DecisionCost:
-        """The cost of a decision."""
+        """The operations of a decision and the bytes of the weights."""
         return cost_of(self.card)
 
     @property
@@ -74,7 +74,7 @@ class ZooAgent:
         return {name: value for name, value in known.items() if value not in (None, "")}
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON."""
+        """Return all fields and properties, ready for JSON."""
         return {
             "name": self.name,
             "path": str(self.path),
