@@ -90,23 +90,18 @@ class Agent:
         return scores[0] if single else scores
 
     def act(
-        self,
-        observation: Observation,
-        mask: np.ndarray | None = None,
-        rng: np.random.Generator | None = None,
+        self, observation: Observation, mask: np.ndarray | None = None, rng: np.random.Generator | None = None
     ) -> np.ndarray | int:
         """Choose the candidate with the highest score; if several have it, choose the first of them.
 
         Args:
             observation: `candidates` (K, F), `context` (G,), `action_mask` (K,), each (n, ...) in a batch.
+                `scores` checks the numbers of features.
             mask: ignored, since the observation contains the mask.
             rng: ignored, since the choice is not random.
 
         Returns:
             The number of the candidate or action: an int for one observation, int64 (n,) for a batch.
-
-        Raises:
-            SsdgymError: as in `scores`.
         """
         scores = self.scores(observation)
         actions = scores.argmax(axis=-1)

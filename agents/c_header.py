@@ -49,11 +49,7 @@ def c_header(agent: Agent, name: str = "agent") -> str:
     environment.filters["string_literal"] = lambda text: text.replace("\\", r"\\").replace('"', r"\"")
     weights = [_array(f"{name}_{part}", values) for part, values in _weights(agent.scorer).items()]
     return environment.get_template("c_header.h.j2").render(
-        name=name,
-        card=agent.card,
-        cost=cost_of(agent.card),
-        network=agent.scorer,
-        weights="\n".join(weights),
+        name=name, card=agent.card, cost=cost_of(agent.card), network=agent.scorer, weights="\n".join(weights)
     )
 
 

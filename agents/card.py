@@ -74,8 +74,8 @@ class OrdinalConfig(Config):
 class InputConfig(Config):
     """Scaling and initial weights of one feature.
 
-    An ordinal network computes with `(feature - centre) / spread`. A scorer has one head and no scaling; if
-    `start` is () for all its features, they begin with the weights of `ScorerConfig.start`.
+    An ordinal network computes with `(feature - centre) / spread`. A scorer has one head and no scaling, and
+    begins as `ScorerConfig.start` if `start` is () for all features.
     """
 
     centre: float = 0.0

@@ -47,10 +47,7 @@ class CandidateScorer(nn.Module):
     """
 
     def __init__(
-        self,
-        candidate_features: Sequence[str],
-        context_features: Sequence[str],
-        config: ScorerConfig,
+        self, candidate_features: Sequence[str], context_features: Sequence[str], config: ScorerConfig
     ) -> None:
         super().__init__()
         self.config = config

@@ -22,15 +22,7 @@ from ssdgym.engine.core.observed import (
     stream_feature_at,
 )
 from ssdgym.engine.core.records import ERASE_PAIR
-from ssdgym.engine.decisions import (
-    ERASE,
-    IDLE,
-    IDLE_STEPS,
-    LEVEL,
-    PLACE,
-    RELOCATE,
-    constants_at,
-)
+from ssdgym.engine.decisions import ERASE, IDLE, IDLE_STEPS, LEVEL, PLACE, RELOCATE, constants_at
 from ssdgym.engine.erase.features import count_candidate
 from ssdgym.engine.page.describing import look_at_die, look_at_page, look_at_stream
 from ssdgym.policy import blocks_of, choose_block, eligible, is_closed

@@ -94,10 +94,7 @@ def _starts(inputs: Sequence[InputConfig], heads: int) -> torch.Tensor:
 def begin_with_lifetimes(
     members: WeightVectors, config: EvolutionConfig, given: LifetimesConfig, plays: Sequence[Play]
 ) -> tuple[float, int]:
-    """Fit the network of `members` to lifetimes of pages that the runs `plays` record.
-
-    Return the share of the lifetimes' variance that the network explains, and the number of pages.
-    """
+    """Fit the network to lifetimes in the runs `plays`; return the explained share of variance, and pages."""
     name, recorder = register_recorder(members.card, members.weights(members.start))
     rng = np.random.default_rng([config.seed, 0x11FE])
     parts: list[Lifetimes] = []
@@ -181,10 +178,7 @@ class Evolution:
         """Search for the configured number of generations; validate and save regularly."""
         config = self.config
         search = CMA(
-            mean=self.members.start,
-            sigma=config.spread,
-            seed=config.seed,
-            population_size=config.members,
+            mean=self.members.start, sigma=config.spread, seed=config.seed, population_size=config.members
         )
         shown = self.bar.add_task("evolution (generations)", total=config.generations)
         for share in self.explained.values():

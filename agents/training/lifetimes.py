@@ -1,7 +1,4 @@
-"""Fit an ordinal network to lifetimes: numbers of host pages after which the data of placed pages dies.
-
-Data dies when the host overwrites or trims its logical page. Runs of the policy record the pages.
-"""
+"""Fit an ordinal network to lifetimes: host pages written until a placed page is overwritten or trimmed."""
 
 from __future__ import annotations
 
@@ -91,9 +88,7 @@ _CLOSEST = 0.05
 def fit_lifetimes(
     network: OrdinalNetwork, pages: Lifetimes, epochs: int, learning_rate: float, seed: int
 ) -> float:
-    """Fit a network, in place, to `Lifetimes.lives` by least squares.
-
-    The thresholds are set so that all actions of a head are equally frequent.
+    """Fit a network in place to `pages.lives` by least squares; then make a head's actions equally frequent.
 
     Returns:
         The share of the variance of `lives` that the network explains.

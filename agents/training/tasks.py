@@ -59,7 +59,7 @@ class Play:
         return simulator
 
     def requests(self, host_pages: int) -> np.ndarray:
-        """Return requests that write at least `host_pages`, or fewer if the workload ends; an array of REQUEST."""
+        """Return an array of REQUEST that writes at least `host_pages`, fewer if the workload ends."""
         simulator = Simulator(dict(self.device), ftl=self.ftl, seed=self.seed)
         stream = open_on(self.workload, simulator.device, self.seed)
         chunks, left = [], host_pages + _CHUNK
