@@ -79,7 +79,7 @@ class Agent:
         The score is -1e9 where `action_mask` is 0.
 
         Raises:
-            SsdgymError: the observation's numbers of features are not those expected (`load`).
+            SsdgymError: the numbers of features differ from those of the environment given to `load`.
         """
         arrays = [*self._columns.select(observation), observation["action_mask"]]
         single = arrays[0].ndim == 2

@@ -157,8 +157,8 @@ class OrdinalNetwork(nn.Module):
     background GC. For ordered actions, one number and thresholds need fewer weights than a score per action
     (ordinal regression: McCullagh, "Regression models for ordinal data", 1980).
 
-    One *head* takes all decisions, or one those for host pages and another those for relocated pages. Head
-    `h` computes `z = w_h x + b_h + f_h(x)` from the centred and scaled features `x`; `f` is a multilayer
+    A network has one *head* for all decisions, or one for host pages and one for relocated pages. Head `h`
+    computes `z = w_h x + b_h + f_h(x)` from the centred and scaled features `x`; `f` is a multilayer
     perceptron whose last layer starts at zero. The chosen action is the first action of the head's range plus
     the number of thresholds below `z`. An action's score is the sum of `z - threshold` over the thresholds
     that precede the action, so the chosen action has the highest score.

@@ -1,4 +1,4 @@
-"""Wear of cells: draw limits of erases, begin the life of a device, and measure it."""
+"""Wear of cells: draw how many erases sub-blocks endure, begin the life of a device, and measure it."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from ssdgym.engine.core.kernel import entry
 from ssdgym.enums import Capacity
 from ssdgym.simulator.families import erases_of, family_of, family_of_state, ratio, sub_blocks_of
 
-#: Largest erase count that can be stored; sub-blocks that endure more end there.
+#: Largest erase count that can be stored; no sub-block endures more erases.
 _MOST_ERASES = 2**31 - 1
 
 
@@ -40,7 +40,7 @@ def _draw(seed: Any, found: Any) -> Any:
 
 
 def drawn_limits(endurance: EnduranceConfig, seed: int, count: int) -> npt.NDArray[np.int64]:
-    """Draw how many erases each sub-block endures, at least 1."""
+    """Draw how many erases each of `count` sub-blocks endures, at least 1: int64 (count,)."""
     if endurance.spread == 0:
         return np.full(count, endurance.mean, np.int64)
     drawn = np.empty((count, 2))
@@ -52,7 +52,7 @@ def drawn_limits(endurance: EnduranceConfig, seed: int, count: int) -> npt.NDArr
 
 
 def begin_life(state: State, i: int, device: DeviceConfig) -> None:
-    """Start the life of device `i`: count erases against limits from now on."""
+    """Begin the life of device `i`: erases after this call count against newly drawn limits."""
     if device.cells is None:
         return
     state.life[i] = 0
@@ -75,17 +75,18 @@ def is_over(state: State, i: int) -> bool:
 def lifetime_metrics(state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
     """Return the lifetime metrics of a device; empty if its cells do not wear out.
 
-    They are `end_of_life` and `lifetime`, which counts from the beginning of the life and is never reset:
+    They are `end_of_life` and `lifetime`, whose counts begin with the life of the device and are never reset:
 
     | `lifetime` | meaning |
     |---|---|
     | `host_pages_written`, `pages_programmed` | pages written by the host; pages programmed in all |
-    | `endurance_used` | erases / sum of all limits |
-    | `endurance_per_host_page` | pages that all limits allow to be programmed / host pages written, None if \
+    | `endurance_used` | erases of all sub-blocks / erases that all sub-blocks endure |
+    | `endurance_per_host_page` | pages that all these erases allow to program / host pages written, None if \
     there are none; at the end of life: write amplification / `endurance_used` |
     | `max_erases`, `mean_erases`, `erases_cv` | erases of sub-blocks: most, mean, standard deviation / mean |
-    | `retired_blocks`, `host_pages_at_first_retirement` | their number; host pages at the first, or None |
-    | `logical_pages_left` | logical pages; they become fewer with `capacity: variant` only |
+    | `retired_blocks` | number of worn blocks |
+    | `host_pages_at_first_retirement` | host pages written before the first block retired; None if none has |
+    | `logical_pages_left` | logical pages; only `capacity: variant` lowers their number |
     """
     if device.cells is None:
         return {}
@@ -106,7 +107,7 @@ def lifetime_metrics(state: State, i: int, device: DeviceConfig) -> dict[str, An
             "mean_erases": float(erases.mean()),
             "erases_cv": ratio(float(erases.std()), float(erases.mean())),
             "retired_blocks": int(life["retired_blocks"]),
-            # a float, since the array of a vector environment may also contain None
+            # A float, as in a column of results that also contains None.
             "host_pages_at_first_retirement": None if first_lost < 0 else float(first_lost - began),
             "logical_pages_left": int(life["capacity"]),
         },

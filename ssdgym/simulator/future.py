@@ -1,4 +1,4 @@
-"""The future of a run: when the data of each host page dies, for oracle placements."""
+"""The future of a run, for oracle placements: when the data of each host page dies (becomes invalid)."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -9,21 +9,21 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import TRIM, WRITE
 
-#: How long data is followed after the last page of a run, in multiples of the logical pages, if the workload
-#: is that long. Data that is still valid at that time counts as dying then.
+#: For how many host pages after a run data is followed, in multiples of the logical pages, if the workload is
+#: long enough. Data that is still valid after these host pages counts as dying then.
 BEYOND = 4
 
 
 class Future(NamedTuple):
-    """The clocks (numbers of host pages written) at which the data of every page of a run dies.
+    """The clocks (numbers of host pages written so far) at which the data of every page of a run dies.
 
     Data dies when its page is written again or trimmed. Data that is still valid `BEYOND` times the logical
     pages after the end counts as dying then.
 
     Attributes:
         start: clock of the first page.
-        deaths: int64 (n,), when the data of the page that is written at clock `start + k` dies.
-        first: int64 (logical pages,), when the data dies that each logical page holds at the start.
+        deaths: int64 (n,); `deaths[k]` is the clock at which the data dies that is written at `start + k`.
+        first: int64 (logical pages,), the clock at which the data dies that each logical page has at `start`.
         writes: int64 (logical pages,), how often each logical page is written.
     """
 
@@ -34,9 +34,9 @@ class Future(NamedTuple):
 
 
 def look_ahead(chunks: Iterator[np.ndarray], pages: int | None, logical_pages: int) -> list[np.ndarray]:
-    """Draw chunks of requests until the deaths of all data of a run are known.
+    """Return the first chunks of requests, as many as determine the deaths of all data of a run.
 
-    The run writes `pages` host pages; `None`: all pages of the chunks.
+    The run writes `pages` host pages. If `pages` is None, all chunks are returned.
     """
     drawn: list[np.ndarray] = []
     left = np.inf if pages is None else pages + BEYOND * logical_pages
@@ -49,7 +49,7 @@ def look_ahead(chunks: Iterator[np.ndarray], pages: int | None, logical_pages: i
 
 
 def foresee(chunks: list[np.ndarray], logical_pages: int, clock: int) -> Future:
-    """Return the future of a device from `clock` on, if requests are carried out in their order."""
+    """Return the future of a device whose clock is `clock`, if it carries out the requests in their order."""
     lpn, is_write = _pages_of(chunks)
     written = lpn[is_write]
     end = clock + len(written) + BEYOND * logical_pages
@@ -63,21 +63,21 @@ def foresee(chunks: list[np.ndarray], logical_pages: int, clock: int) -> Future:
 def deaths_after(
     chunks: list[np.ndarray], start: int, lpn: np.ndarray, clock: np.ndarray, written: np.ndarray | bool
 ) -> np.ndarray:
-    """Return the deaths of the data of pages that are written or relocated during requests.
+    """Return when the data of n pages dies that are written or relocated while requests are carried out.
 
     Args:
         chunks: the requests, arrays of REQUEST.
-        start: clock of the device before the first of them.
+        start: clock of the device before the first request.
         lpn: int64 (n,), the logical pages.
         clock: int64 (n,), when each page is written or relocated.
-        written: bool (n,), or one bool for all pages, whether the host writes the page then.
+        written: bool (n,), or one bool for all pages; true: the host writes the page, false: it is relocated.
 
     Returns:
-        int64 (n,): when each page is next written or trimmed; 2**62 if the requests do neither.
+        int64 (n,): the clock at which each page is next written or trimmed; 2**62 if it never is.
     """
     pages, is_write = _pages_of(chunks)
     times = start + np.cumsum(is_write) - is_write
-    # One number for page and time; the numbers sort by page, then by time.
+    # Page and time in one number, so that sorting orders by page, then by time.
     span = int(times[-1]) + 2 if len(times) else 2
     events = np.sort(pages * span + times)
     found = np.searchsorted(events, lpn * span + np.minimum(clock + written, span - 1))
@@ -86,7 +86,7 @@ def deaths_after(
 
 
 def check_order(device: DeviceConfig, who: str) -> None:
-    """Raise if pages may be written in another order than that of the requests."""
+    """Raise if the device may write pages in another order than that of the requests."""
     if device.ftl.timing != "none":
         raise SsdgymError(
             f"device {device.name}: {who} uses the future, which is known in untimed runs only; set "

@@ -13,14 +13,14 @@ from ssdgym.requests import READ, WRITE
 from ssdgym.simulator.cells import lifetime_metrics
 from ssdgym.simulator.families import erases_of, family_of_state, ratio
 
-#: Percentiles in hundredths of a percent, so that ranks are computed in integers.
+#: Percentiles, in hundredths of a percent, so that integers suffice to compute ranks.
 PERCENTILES = {"p50": 5000, "p95": 9500, "p99": 9900, "p99.9": 9990, "p99.99": 9999}
-#: One of so many requests counts for the tail latency: 0.001 %, as in the study on the block size of 3D NAND.
+#: The tail latency is of the slowest 1 of so many requests, 0.001 %, as in the 3D-NAND block size study.
 _REQUESTS_PER_SLOW_ONE = 100_000
 _BIN_MIDDLES = bin_middles()
 
 
-#: Arrays by page, which metrics read only to count lost pages.
+#: Names of arrays with an entry for each page, which metrics read only to count lost pages.
 BY_PAGE = (
     *("entry_of", "in_flight", "logical", "page_memory", "page_use", "page_valid"),
     *("physical", "stored_h", "updated"),
@@ -28,32 +28,31 @@ BY_PAGE = (
 
 
 def metrics_of(state: State, i: int, device: DeviceConfig, lost: int | None = None) -> dict[str, Any]:
-    """Return the metrics of a device since their last reset; counts are of pages unless named otherwise.
+    """Return the metrics of a device since their last reset; `lost` is its `count_lost`, None: count now.
 
-    `lost`: number of lost pages found in the map, if they are already counted.
+    Counts are of pages unless named otherwise. Ratios with denominator 0 are None. Families add metrics and
+    define some differently.
 
-    Ratios with denominator 0 are None. Families add metrics and define some differently.
-
-    * `write_amplification`: pages programmed, padded ones included, per page written by the host.
-    * `lost_pages`: reads that did not find the newest data, and logical pages that an audit of the whole map
-      finds wrong now; anything but 0 is a fault.
-    * `mean_victim_valid_pages`: valid pages per erased block. A victim's valid pages count at the start of
-      its round and the block at its erase, so that a round that a reset or the end interrupts counts in
-      part.
-    * `clustered_share`: share of the relocated pages that lie next to another relocated page in their block;
+    * `write_amplification`: pages programmed, padding included, per page written by the host.
+    * `lost_pages`: reads that did not find the newest data, plus logical pages whose map entry is wrong when
+      the metrics are computed. A number above 0 shows a fault of the simulator.
+    * `mean_victim_valid_pages`: valid pages of victims per erased block. Valid pages are counted when a round
+      starts, blocks when they are erased. A round that a reset or the end interrupts counts in part.
+    * `clustered_share`: share of the relocated pages that lie next to another relocated page in their block.
       `mean_relocated_run`: mean number of relocated pages in a row in a block.
     * `moved_bytes`: bytes that the FTL has relocated.
     * `rmw_share`: share of the host's page writes that first read the page.
     * `mean_gc_latency_ns`: mean die time of a GC round or merge, including waits for the channel.
     * `requests`, `duration_ns`, `requests_per_s`: finished requests, simulated time, and their ratio.
-    * `read_latency_ns`, `write_latency_ns`, `latency_ns`: count, mean, maximum, percentiles p50 to p99.99.
-    * `read_parts_ns`, `write_parts_ns`: means of the parts of a latency: `service`, `queue_wait` and
-      `gc_wait`, with the 99th percentile of `gc_wait`; `met_gc_share`: share of requests that waited for GC.
-    * `tail_latency_ns`: mean of the slowest 0.001 % of all requests.
+    * `read_latency_ns`, `write_latency_ns`, `latency_ns` (both): count, mean, maximum, percentiles p50 to p99.99.
+    * `read_parts_ns`, `write_parts_ns`: means of the parts of a latency, `service`, `queue_wait` and `gc_wait`,
+      and the 99th percentile of `gc_wait`. `met_gc_share`: share of requests that waited for GC.
+    * `tail_latency_ns`: mean latency of the slowest 0.001 % of reads and writes.
     * `energy_uj`, `gc_energy_uj`: energy of all commands and of GC; None if the device gives no energies.
-    * `wear`: minimum, mean, maximum and spread of the erase counts of sub-blocks.
+    * `wear`: minimum, mean, maximum and standard deviation of the erase counts of sub-blocks since the device
+      was made; the mean number of erases since the last reset.
     * `policy_memory_bytes`, `controller_table_bytes`: size of the records and tables of rules, in the
-      simulator's layout and in a controller, where each field has only the bits that the geometry requires.
+      simulator and in a controller, where each field has only the bits that the geometry requires.
     * `end_of_life`, `lifetime`: only if cells wear out; `docs/lifetime.md` defines them.
     * `overflow_share`: share of the relocated pages that went to the open block of another stream because the
       pool was low.
@@ -116,11 +115,11 @@ def reset_metrics(state: State, i: int) -> None:
 
 
 def _parts_of_latency(state: State, i: int) -> dict[str, Any]:
-    """Return the parts of the latencies of reads and writes, and the share of requests that met GC.
+    """Return the parts of the latencies of reads and writes, and the share of requests that waited for GC.
 
-    Means in ns, of the page of a request that ends last: `service` is the time of its command, `gc_wait` the
-    time that it waited for GC commands of its die, `queue_wait` the rest; None without requests.
-    `gc_wait_p99` is the middle of a histogram bin.
+    The parts are means in ns, taken from the page of each request that ends last: `service` is the time of
+    its command, `gc_wait` the wait for GC commands of its die, `queue_wait` the rest of the latency. They are
+    None without requests. `gc_wait_p99` is the middle of a histogram bin.
     """
     found: dict[str, Any] = {}
     counted = state.counters[i, 0]
@@ -141,7 +140,7 @@ def _parts_of_latency(state: State, i: int) -> dict[str, Any]:
 
 
 def _gc_wait_p99(histogram: np.ndarray, count: int) -> float | None:
-    """Return the 99th percentile of waits for GC; the histogram lacks requests that did not wait for GC."""
+    """Return the 99th percentile of `count` waits for GC; the histogram lacks the waits that are 0."""
     if count == 0:
         return None
     rank = -(-count * 99 // 100) - (count - int(histogram.sum()))
@@ -155,7 +154,7 @@ _NAMES = {READ: "read", WRITE: "write"}
 
 
 def _energy(counters: dict[str, int], device: DeviceConfig) -> dict[str, float]:
-    """Return the energy in total and of GC alone (moves and erases), uJ."""
+    """Return the energy of all commands, and that of GC alone (relocations and erases), uJ."""
     energy = device.energy
     blocks_erased = counters["erased_sub_blocks"] / device.geometry.sub_blocks_per_block
     erase_uj = blocks_erased * energy.erase_uj
@@ -166,7 +165,7 @@ def _energy(counters: dict[str, int], device: DeviceConfig) -> dict[str, float]:
 
 
 def _wear(state: State, i: int, device: DeviceConfig) -> dict[str, float]:
-    """Return statistics of the erases of each sub-block since the device was made; the mean since a reset."""
+    """Return statistics of erases per sub-block since the device was made; one mean is since the reset."""
     erases = erases_of(state, i, device)
     return {
         "mean_erases": float(erases.mean()),
@@ -178,7 +177,7 @@ def _wear(state: State, i: int, device: DeviceConfig) -> dict[str, float]:
 
 
 def kept_latencies(state: State, i: int, *ops: int) -> np.ndarray:
-    """Return the latencies in ns that were kept one by one, in the order in which requests were started."""
+    """Return the latencies, ns, that were stored one by one, in the order in which requests were started."""
     kept = state.latency[i][: state.control["serial"][i, 0]]
     return kept["ns"][np.isin(kept["op"], [op + 1 for op in ops], kind="table")]
 
@@ -186,13 +185,13 @@ def kept_latencies(state: State, i: int, *ops: int) -> np.ndarray:
 def latency_summary(state: State, i: int, *ops: int) -> dict[str, float | int | bool]:
     """Return mean, percentiles and maximum of the latencies of reads, writes or both together, ns.
 
-    If every latency was kept, all percentiles are exact (nearest rank), and `exact` is true. Otherwise those
-    among the slowest kept are exact; others are the middle of a histogram bin, within 0.8 %.
+    If every latency was stored, all percentiles are exact (nearest rank), and `exact` is true. Otherwise
+    percentiles among the `Recording.slowest` are exact; others are middles of histogram bins, within 0.8 %.
     """
     histogram = state.histogram[i, list(ops)].sum(axis=0)
     count = int(histogram.sum())
     if count == 0:
-        # Whole numbers, as with requests, so that a column of results has one type.
+        # The types are the same as with requests, so that a column of results has one type.
         return {"count": 0, "exact": True, "mean": 0.0, **dict.fromkeys((*PERCENTILES, "max"), 0)}
     kept = np.sort(kept_latencies(state, i, *ops))
     slowest = _slowest(state, i, *ops)
@@ -211,10 +210,10 @@ def latency_summary(state: State, i: int, *ops: int) -> dict[str, float | int | 
 
 
 def tail_latency_ns(state: State, i: int) -> float | None:
-    """Return the mean latency of the slowest 0.001 % of reads and writes, rounded up to at least one, ns.
+    """Return the mean latency of the slowest 0.001 % of reads and writes, and of at least one of them, ns.
 
-    The mean is exact. It is None without requests. Unless every latency was kept, it is also None if 0.001 %
-    are more requests than `Recording.slowest`, by default from 1.6 thousand million requests on.
+    The mean is exact. It is None without requests. Unless every latency was stored, it is also None if
+    0.001 % are more than `Recording.slowest` requests; by default, that needs 1.6 thousand million requests.
     """
     count = int(state.histogram[i, [READ, WRITE]].sum())
     if count == 0:
@@ -226,7 +225,7 @@ def tail_latency_ns(state: State, i: int) -> float | None:
 
 
 def _slowest(state: State, i: int, *ops: int) -> np.ndarray:
-    """Return the slowest latencies of these kinds together, rising; none is missing between them."""
+    """Return the slowest latencies of the kinds `ops` together, rising, without gaps among them."""
     heaps = [state.tail[i, op] for op in ops]
     merged = np.sort(np.concatenate([heap[1 : 1 + heap[0]] for heap in heaps]))
     # Once a heap has dropped requests, only as many of the slowest as one heap holds are certain.

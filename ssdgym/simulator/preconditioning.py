@@ -1,7 +1,7 @@
-"""Preconditioning: fill a device, and overwrite it until garbage collection is steady; no time passes.
+"""Preconditioning: fill a device, and overwrite it until garbage collection is steady.
 
-A steady state is made under the default policy of the FTL family, so that no measured policy is favoured, and
-is cached on disk. Cells do not wear out meanwhile. All functions here reset the metrics.
+No simulated time passes, cells do not wear out, and the metrics are reset afterwards. `make_steady` uses the
+default policy of the FTL family, so that no measured policy is favoured, and caches the state on disk.
 """
 
 import sys
@@ -35,11 +35,11 @@ from ssdgym.workloads.python import FunctionWorkload, PythonSource, page_writes
 from ssdgym.workloads.stream import check_addresses, load_workload, open_on
 
 _CHUNK = 1 << 16
-#: Prints the progress every `SAY_EVERY_S` seconds; None: prints nothing.
+#: Function that prints a line of progress, called every `SAY_EVERY_S` seconds; None: none is printed.
 say: Callable[[str], None] | None = partial(print, file=sys.stderr, flush=True)
 SAY_EVERY_S = 10.0
-#: A device is steady once the write amplification of two windows in a row differs by less than the tolerance.
-#: `LEAST_OVERWRITES` and `MOST_OVERWRITES` bound how often the logical pages are overwritten.
+#: A window is writes of half the logical pages. A device is steady once the write amplifications of two
+#: successive windows differ by less than this share. The writes in all are within the given overwrites.
 TOLERANCE = 0.02
 LEAST_OVERWRITES, MOST_OVERWRITES = 2.0, 10.0
 #: Number of successive requests without a write after which a workload is refused.
@@ -51,7 +51,7 @@ def precondition(sim: DecidedDevice, kind: Source, workload: Source | WorkloadCo
 
     Args:
         sim: the new simulator.
-        kind: a kind of preconditioning that `ssdgym.config.device` describes.
+        kind: a kind of preconditioning, as `ssdgym.config.device` describes.
         workload: the workload whose writes overwrite the device, if the kind is `workload`, or whose reads
             must find their pages on the device, if the kind begins with `reads`.
         seed: seed of random draws; if `kind` begins with `reads`, the seed of the measured workload.
@@ -74,7 +74,7 @@ def precondition(sim: DecidedDevice, kind: Source, workload: Source | WorkloadCo
 
 
 def fill(sim: DecidedDevice, share: float = 1.0) -> None:
-    """Write the first logical pages of a new device once, in order, under its own or the default policy."""
+    """Write this share of the logical pages once, in order; without a policy, under the default one."""
     require_new(sim, "fill")
     with _beforehand(sim, sim.policy or get_policy(sim.device.ftl.usual_policy)):
         _fill(sim, share)
@@ -88,13 +88,13 @@ def make_steady(
     share: float = 1.0,
     cache: bool = True,
 ) -> PreconditioningReport:
-    """Fill a new device, and overwrite it until garbage collection is steady, as `Simulator.precondition`."""
+    """Do what `Simulator.precondition` describes, with the same arguments and the same result."""
     require_new(sim, "precondition")
     seed = seed_number(seed, "the seed of preconditioning")
     device = sim.device
     policy = get_policy(device.ftl.usual_policy)
     config = load_workload("uniform" if workload is None else workload)
-    # The cache key cannot contain all that a function depends on.
+    # A Python function may depend on data that the cache key cannot contain.
     cache = cache and not isinstance(config, FunctionWorkload)
     key = cache_key(device, config, seed, share) if cache else ""
     report = load_preconditioned(sim.arrays, 0, key) if cache else None
@@ -110,10 +110,10 @@ def make_steady(
 
 
 def write_what_is_read(sim: DecidedDevice, workload: WorkloadConfig, seed: int) -> None:
-    """Write the pages that a workload reads before it writes or trims them.
+    """Write the pages that a workload reads before it writes or trims them, so that they can be read.
 
     Each page is written once, in the order of the first reads, under the simulator's policy or, if it has
-    none, the default policy. The workload must have an end; afterwards it must run with the same seed.
+    none, the default policy. The workload must have an end. The measured run must use the same seed.
     """
     require_new(sim, "precondition")
     with _beforehand(sim, sim.policy or get_policy(sim.device.ftl.usual_policy)):
@@ -123,12 +123,12 @@ def write_what_is_read(sim: DecidedDevice, workload: WorkloadConfig, seed: int) 
 def write_until_collecting(
     sim: DecidedDevice, seed: int, *, greedily: bool = False, after: WorkloadConfig | None = None
 ) -> None:
-    """Write uniformly random single pages to a new device until every plane has collected.
+    """Write uniformly random single pages to a new device until every plane has erased a block.
 
-    The simulator's own policy decides, as in papers that warm up each design with itself; if `greedily`,
-    greedy collects whole blocks and all pages go to one stream, so that all policies start with the same
-    device. The planes are checked whenever a 256th of the logical pages has been written. First of all, the
-    pages that the workload `after` reads before it writes them are written.
+    By default, the simulator's own policy decides, as in papers that warm up each design with itself. If
+    `greedily`, greedy collects whole blocks and all pages go to one stream, so that all policies start with
+    the same device; the pages that `after` reads before it writes them are then written first. Erases are
+    checked whenever a 256th of the logical pages has been written.
     """
     require_new(sim, "warm up")
     device = sim.device
@@ -149,7 +149,7 @@ def write_until_collecting(
 
 
 def require_new(sim: DecidedDevice, verb: str) -> None:
-    """Raise if a device has data or commands under way; the verb names the refused action."""
+    """Raise if a device has data or commands under way; `verb` names the refused action in the error."""
     control = sim.arrays.control[0, 0]
     if control["clock"] or control["now"] or control["admitted_pages"]:
         raise SsdgymError(f"device {sim.device.name} is in use; {verb} a new Simulator instead.")
@@ -157,7 +157,7 @@ def require_new(sim: DecidedDevice, verb: str) -> None:
 
 @contextmanager
 def _beforehand(sim: DecidedDevice, policy: Policy | None, seed: int | None = None) -> Iterator[None]:
-    """Let a device run in no simulated time and without wear; then begin its life and reset the metrics."""
+    """Run the `with` block in no simulated time and without wear; then begin the life and reset metrics."""
     params = sim.arrays.params[0, 0]
     endures, params["endures"] = params["endures"].copy(), 0
     try:
@@ -178,7 +178,7 @@ def _fill(sim: DecidedDevice, share: float) -> None:
 def _followed(
     sim: DecidedDevice, chunks: Iterator[np.ndarray], what: str, *ends: int
 ) -> Iterator[np.ndarray]:
-    """Yield writes, and report progress and remaining time at intervals."""
+    """Yield the writes; report progress and remaining time. `ends`: expected pages, or least and most."""
     began = noted = time.monotonic()
     pages = 0
     for chunk in chunks:
@@ -196,7 +196,7 @@ def _followed(
 
 
 def _of_what_is_read(sim: DecidedDevice, workload: WorkloadConfig, seed: int) -> Iterator[np.ndarray]:
-    """Return writes of the pages that a workload reads before it writes or trims them."""
+    """Return writes of the pages that a workload reads before it writes or trims them, each page once."""
     if workload.is_endless:
         raise SsdgymError(
             f"workload {workload.kind} never ends, so all that it reads cannot be known; for the "
@@ -217,7 +217,7 @@ def _uniform_until_collecting(sim: DecidedDevice, seed: int) -> Iterator[np.ndar
 
 
 def _overwrite(sim: DecidedDevice, workload: WorkloadConfig, seed: int) -> PreconditioningReport:
-    """Overwrite in windows of half the logical space until steady; the workload begins again if it ends."""
+    """Overwrite in windows of half the logical pages until steady; a workload that ends begins again."""
     pages = sim.device.logical_pages
     window = max(pages // 2, 1)
     least, most = int(LEAST_OVERWRITES * pages), int(MOST_OVERWRITES * pages)

@@ -1,4 +1,4 @@
-"""Samples of a device while it runs: free pages, erases, planes that collect."""
+"""Samples of a device while it runs: free pages, erases, planes with a GC round under way."""
 
 from typing import Any
 
@@ -14,9 +14,9 @@ _COLUMNS = ("host_pages", "time_ns", "erases", *_MEANS)
 class Sampler:
     """Record a sample of the state of one simulator at each call.
 
-    The columns are the host pages written, the time in ns and the erases, all since the last reset of the
-    metrics; the smallest number of free pages of a plane, the mean of all planes, and the number in the first
-    plane; and the number of planes that collect.
+    The columns are `host_pages` written, `time_ns` and `erases`, all since the last reset of the metrics;
+    `free_pages/` `fewest`, `mean` and `first`, the smallest number of free pages of a plane, the mean over
+    planes and the number in plane 0; and `collecting_planes`, the planes with a GC round under way.
 
     Args:
         simulator: the simulator to sample. It does not change.
@@ -27,7 +27,7 @@ class Sampler:
         self._rows: list[tuple[float, ...]] = []
 
     def note(self) -> None:
-        """Take a sample, unless no host page has been written since the last one."""
+        """Take a sample, unless no host page has been written since the last sample."""
         arrays = self._simulator.arrays
         planes = arrays.plane[0, : self._simulator.device.geometry.planes]
         control, counters = arrays.control[0, 0], arrays.counters[0, 0]
@@ -49,13 +49,14 @@ class Sampler:
 
     @property
     def series(self) -> dict[str, list[float]]:
-        """The samples as columns of equal length, in order."""
+        """The samples, oldest first, as columns of equal length, by name."""
         return {name: [row[index] for row in self._rows] for index, name in enumerate(_COLUMNS)}
 
     def metrics(self) -> dict[str, Any]:
-        """Return the means over the samples since the first erase, and the free pages below which GC starts.
+        """Return the means over the samples since the first erase, and `threshold` among `free_pages`.
 
-        There are no means without an erase. The threshold is 0 if only a lack of free blocks starts GC.
+        Without an erase, there are no means. The threshold is the number of free pages of a plane below which
+        GC starts; it is 0 if only a lack of free blocks starts GC.
         """
         threshold = int(self._simulator.arrays.params["low_free"][0, 0])
         found: dict[str, Any] = {"free_pages": {"threshold": threshold}}

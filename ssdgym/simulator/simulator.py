@@ -30,12 +30,12 @@ class Simulator(DecidedDevice):
     Args:
         device: name in `configs/devices`, path of a YAML file, mapping or `DeviceConfig`.
         ftl: another `FtlConfig`, or a mapping of the fields to change (`{"placement": "single"}`).
-        policy: a name (`"greedy"`, `"d_choices(d=5)"`, `"gsm+hotness_groups"`) or a `Policy`. `self.device`
-            gets the policy's placement and, if the victim rule needs another erase unit, that unit
-            (`Policy.adapt`). `"default"` is `greedy`, and `merge` on devices of mapping block. `None` leaves
-            every decision to the caller (`advance`, `apply`).
+        policy: a name (`"greedy"`, `"d_choices(d=5)"`, `"gsm+hotness_groups"`) or a `Policy`. The attribute
+            `device` has the policy's placement and, if the victim rule needs another erase unit, that unit
+            (`Policy.adapt`). `"default"` is `greedy`, and `merge` on devices of mapping block. If None, the
+            caller chooses victims (on devices of mapping block: merges) by `advance` and `apply`.
         seed: seed of the random draws of the device (random policies, proposals).
-        recording: numbers of latencies that are kept exactly.
+        recording: how many latencies are stored one by one; None: the defaults of `Recording`.
 
     Raises:
         SsdgymError: the configuration does not fit, or a full device cannot reach its GC threshold.
@@ -67,21 +67,22 @@ class Simulator(DecidedDevice):
     ) -> dict[str, Any]:
         """Carry out a workload to its end, or until some host pages have been written.
 
-        If cells wear out, the life of the device may end earlier; from then on the device does nothing.
+        If cells wear out, the life of the device may end earlier; a device whose life has ended does nothing.
 
         Args:
             workload: an input of `load_workload`, or an iterator of REQUEST arrays. An endless workload needs
-                `host_pages`. Arrival times in arrays count from time 0 of the device, others from now.
-            host_pages: number of measured host pages, after which the run stops.
+                `host_pages`. Arrival times in arrays count from time 0 of the device; arrival times of other
+                workloads count from the simulated time at the call.
+            host_pages: number of measured host pages, after which the run stops; None: at the workload's end.
             warmup: host pages that are written before the measurement, to reach the policy's steady state.
-            days: days that pass after the warm-up, as in `pass_days`. Their work is measured.
+            days: days that pass after the warm-up, as in `pass_days`; the metrics include their relocations.
             seed: seed of the random draws of the workload.
             progress: function called regularly with the number of host pages measured so far.
             progress_every: host pages of the workload between calls of `progress`; None: at irregular
                 intervals. It does not change what the device does.
 
         Returns:
-            The metrics.
+            The metrics (`metrics_of`) since the warm-up; without a warm-up, since the last reset.
 
         Raises:
             SsdgymError: a request does not fit the device, or the run would never end.
@@ -115,16 +116,17 @@ class Simulator(DecidedDevice):
     ) -> PreconditioningReport:
         """Fill this new device and overwrite it until garbage collection is steady; reset the metrics.
 
-        No simulated time passes. The default policy of the FTL family decides, not that of this simulator.
+        No simulated time passes. The default policy of the FTL family decides in place of this simulator's
+        policy, except that the device keeps its placement.
 
         Args:
             workload: the workload whose writes overwrite the device; None: uniform writes.
             seed: seed of the random draws of the workload.
-            share: share of the logical pages that are filled, from the first page on.
-            cache: whether to store the result on disk, and to load it if it is there.
+            share: share of the logical pages that are filled, beginning with page 0.
+            cache: whether to load the preconditioned device from disk, or to store it if it is not there.
 
         Returns:
-            What was written, and whether the device has become steady.
+            How many pages were written after the fill, and whether the device has become steady.
 
         Raises:
             SsdgymError: the device is in use.
@@ -136,7 +138,7 @@ class Simulator(DecidedDevice):
         """Write the logical pages of this new device once, in order, in zero time; reset the metrics.
 
         Args:
-            share: share of the logical pages, from the first page on.
+            share: share of the logical pages that are written, beginning with page 0.
 
         Raises:
             SsdgymError: the device is in use.
@@ -147,8 +149,8 @@ class Simulator(DecidedDevice):
     def pass_days(self, days: int) -> None:
         """Let the data on the device grow older by whole days, in which the host does nothing.
 
-        At the end of each day, data that is too old for its place is moved, in no simulated time; a round of
-        garbage collection that is under way ends before. Afterwards the input goes on; if a horizon has cut a
+        At the end of each day, a GC round under way is finished, and data that is too old for its place is
+        moved. No simulated time passes. Afterwards the input goes on. If a horizon (`set_horizon`) has cut a
         request, the rest of the request is dropped.
 
         Args:
@@ -168,8 +170,8 @@ class Simulator(DecidedDevice):
         """Run to the end of the input, to the horizon, or to a decision that the caller takes.
 
         Returns `INPUT_ENDED`, `HORIZON`, `END_OF_LIFE`, `ERASE_DECISION` or, on devices of mapping
-        block, `MERGE_DECISION` of `ssdgym.engine.core.status`. `last` is false if more input will
-        follow; the device then stops as soon as the input ends.
+        block, `MERGE_DECISION` of `ssdgym.engine.core.status`. Set `last` to False if more input
+        will follow (`feed`); the device then stops as soon as all requests are admitted.
         """
         return self._advance(last)
 
@@ -179,9 +181,8 @@ class Simulator(DecidedDevice):
 
         Args:
             block: the block to erase, or a list of pairs (block, bit mask of its sub-blocks) to erase
-                together. On devices of mapping block, the number of a merge candidate, which `state.figure`
-                describes.
-            mask: bit mask of the sub-blocks of a single block to erase; None: all.
+                together. On devices of mapping block, the index of a merge candidate in `state.figure[0]`.
+            mask: bit mask of the sub-blocks to erase, if `block` is a number; None: all sub-blocks.
 
         Raises:
             SsdgymError: the choice is not legal, or a list comes with a mask. The device has not changed.
@@ -209,7 +210,7 @@ class Simulator(DecidedDevice):
         """Restore the saved state of this device, in place.
 
         Raises:
-            SsdgymError: the snapshot has been changed since it was saved, or is of another device.
+            SsdgymError: the snapshot has been changed since it was made, or is of another device.
         """
         check_snapshot(snapshot, self.arrays, self.device.name)
         restore_device(self.arrays, 0, snapshot.state)
@@ -219,7 +220,7 @@ class Simulator(DecidedDevice):
 
     @exclusive
     def rule_memory(self, kind: str = "placement") -> np.ndarray:
-        """Return the record that a rule of the policy keeps for the whole device; the caller may change it.
+        """Return the record that a rule of the policy stores per device; the caller may change it.
 
         Args:
             kind: kind of the rule: `victim`, `placement`, `idle`, `allocation` or `levelling`.
