@@ -1,4 +1,4 @@
-"""Make devices of a batch, copy and restore them."""
+"""Make the devices of a batch; copy and restore devices."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _MOST_RECORDED = 2**40
 
 @dataclass(frozen=True)
 class Recording:
-    """How many latencies are kept per device.
+    """How many latencies a device stores one by one.
 
     Attributes:
-        latencies: number of requests, the first since a reset, whose latencies are kept one by one.
-        slowest: number of the slowest reads, and of the slowest writes, that are kept in addition.
+        latencies: number of requests, the first after each reset, whose latencies are stored.
+        slowest: number of the slowest reads, and of the slowest writes, whose latencies are also stored.
     """
 
     latencies: int = 1 << 20
@@ -55,7 +55,7 @@ class Recording:
 
 
 def params_record(device: DeviceConfig, seed: int) -> np.ndarray:
-    """Return the constants of a device for the engine, (1,) PARAMS; refuse a device that cannot run full."""
+    """Return the constants of a device for the engine, (1,) PARAMS; raise if it could not run when full."""
     family = family_of(device)
     family.check(device)
     _check_times(device)
@@ -98,7 +98,7 @@ def _window(device: DeviceConfig) -> int:
 
 
 def _leaf_bits(device: DeviceConfig) -> int:
-    """Return the number of bits that count all channels and dies."""
+    """Return the number of bits of the largest number of a channel or die, counted together."""
     return (device.geometry.channels + device.geometry.dies - 1).bit_length()
 
 
@@ -106,7 +106,7 @@ def _check_times(device: DeviceConfig) -> None:
     """Raise if commands are so long that their end times would overflow."""
     timing, pages = device.timing, family_of(device).pages_of_command(device)
     waiting = math.ceil(device.geometry.dies / device.geometry.channels) * (pages + 1) * device.transfer_ns
-    waiting *= device.geometry.planes_per_die  # all of them may take part in a command
+    waiting *= device.geometry.planes_per_die  # all planes of a die may take part in a command
     programs = max(timing.program_ns, timing.subpage_program_ns)
     longest = pages * timing.read_ns + programs + timing.erase_ns + waiting
     most = 1 << (62 - _leaf_bits(device))
@@ -118,7 +118,7 @@ def _check_times(device: DeviceConfig) -> None:
 
 
 def _sizes(device: DeviceConfig, recording: Recording) -> dict[str, int]:
-    """Return the lengths of a device's arrays: arrays of all families and of its own family."""
+    """Return the lengths of a device's arrays, by name: arrays of all families and of its own family."""
     geometry = device.usable
     return {
         "logical_pages": device.logical_pages,
@@ -139,9 +139,9 @@ def _sizes(device: DeviceConfig, recording: Recording) -> dict[str, int]:
 
 
 def _allocate(family: FamilyBuilder, devices: Sequence[DeviceConfig], sizes: Sizes) -> State:
-    """Return zeroed arrays; raise if the machine lacks the memory."""
+    """Return arrays of zeros; raise if the machine lacks the memory."""
     names = ", ".join(dict.fromkeys(device.name for device in devices))
-    # Name the hotness table only if it is large in comparison with the pages.
+    # The error names the hotness table only if it is much larger than the arrays by page.
     table = "ftl.hotness.counters, " if sizes.get("table", 0) > 8 * sizes["pages"] else ""
     too_large = (
         f"this machine has not as much memory; make the geometry, {table}ftl.window_pages, the latencies "
@@ -152,14 +152,14 @@ def _allocate(family: FamilyBuilder, devices: Sequence[DeviceConfig], sizes: Siz
     except (MemoryError, ValueError):  # raised by numpy for too many bytes
         raise SsdgymError(f"device {names}: {too_large}") from None
     needed = sum(array.nbytes for array in state)
-    # The system may promise memory that it does not have, and end the process when that is used.
+    # The system may allocate memory that it does not have, and end the process when the memory is used.
     if needed > os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
         raise SsdgymError(f"device {names}: needs {needed / 2**30:.1f} GiB of memory; {too_large}")
     return state
 
 
 def make_state(devices: Sequence[DeviceConfig], seeds: Sequence[int], recording: Recording) -> State:
-    """Make empty devices of one family in one batch, whose arrays have the sizes of the largest device."""
+    """Make empty devices of one family in one batch. The arrays have the sizes that the largest needs."""
     mappings = dict.fromkeys(device.ftl.mapping for device in devices)
     if len(mappings) > 1:
         raise SsdgymError(
@@ -187,13 +187,13 @@ _name = functools.cache(str)
 class Snapshot:
     """A saved state of a device and its input.
 
-    Its arrays can be read. A snapshot that has been changed or damaged, also in a file, cannot be restored,
-    because the engine uses the values in the arrays without checks.
+    The arrays are for reading. A snapshot that has been changed or damaged, also in a file, cannot be
+    restored, because the engine uses the values in the arrays without checks.
 
     Attributes:
         state: the device, a batch of one.
         requests: the input of the device, an array of REQUEST.
-        checksum: checksum of all arrays except the latencies, from when the snapshot was made.
+        checksum: checksum of all arrays except the latencies, computed when the snapshot is made.
     """
 
     state: State
@@ -201,13 +201,13 @@ class Snapshot:
     checksum: int = field(init=False)
 
     def __post_init__(self) -> None:
-        """Store the checksum, also in copies and pickles."""
+        """Compute the checksum, which copies and pickles retain."""
         object.__setattr__(self, "checksum", self._sum())
 
     def _sum(self) -> int:
         """Return the checksum of the present arrays."""
         checksum = 0
-        # Latencies are left out: nothing depends on them, and there may be a million.
+        # Latencies are left out: no decision depends on them, and there may be a million.
         for array in (*self.state._replace(latency=self.requests), self.requests):
             described = f"{_name(array.dtype)}{array.shape}".encode()
             checksum = zlib.crc32(content(np.ascontiguousarray(array)), zlib.crc32(described, checksum))
@@ -216,20 +216,20 @@ class Snapshot:
 
 def copy_device(state: State, i: int) -> State:
     """Return an independent copy of device `i`, as a batch of one."""
-    # As bytes: numpy copies records with padding field by field.
+    # Copied as bytes, because numpy copies records with padding slowly, field by field.
     return type(state)(*(array[i : i + 1].view(np.uint8).copy().view(array.dtype) for array in state))
 
 
 def restore_device(state: State, i: int, saved: State) -> None:
-    """Replace a device in place by a saved one, a batch of one with arrays of the same lengths."""
+    """Overwrite device `i` with a saved device, a batch of one whose arrays have the same lengths."""
     for array, source in zip(state, saved, strict=True):
         array[i].view(np.uint8)[...] = source[0].view(np.uint8)
 
 
 def content(array: np.ndarray, without: str = "") -> bytes:
-    """Return the values of an array as bytes, records field by field, without the field `without`.
+    """Return the values of an array as bytes: of records, one field after the other, except `without`.
 
-    The padding between the fields of a record is left out: numpy does not copy it, so it means nothing.
+    The padding between fields is left out: numpy does not copy it, so equal records may differ in it.
     """
     if array.dtype.names is None:
         return array.tobytes()
@@ -237,7 +237,7 @@ def content(array: np.ndarray, without: str = "") -> bytes:
 
 
 def fits(saved: State, state: State) -> bool:
-    """Return whether the saved device has the configuration of this one, except for the seed."""
+    """Return whether a saved device has the configuration of device `state`, except for the seed."""
     fixed = family_of_state(state).fixed
     return all(a.shape == b.shape for a, b in zip(saved, state, strict=True)) and all(
         content(getattr(saved, array), "seed") == content(getattr(state, array), "seed") for array in fixed
@@ -245,7 +245,7 @@ def fits(saved: State, state: State) -> bool:
 
 
 def check_snapshot(snapshot: Any, state: State, name: str) -> None:
-    """Raise if a snapshot is not of this device, a batch of one."""
+    """Raise if a snapshot is damaged, or is not of the device in `state`, a batch of one called `name`."""
     if not isinstance(snapshot, Snapshot) or snapshot.checksum != snapshot._sum():
         raise SsdgymError(
             f"device {name}: the snapshot is damaged or has been changed; restore one that is as snapshot() "

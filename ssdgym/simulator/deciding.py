@@ -1,4 +1,4 @@
-"""A device that runs under a policy, and its decisions that are taken outside the engine."""
+"""A device that runs under a policy, and decisions that are taken outside the engine, in Python."""
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -30,7 +30,7 @@ from ssdgym.simulator.metrics import metrics_of, reset_metrics
 from ssdgym.threads import OneThread, exclusive
 from ssdgym.workloads.base import NO_REQUESTS
 
-#: Reasons in error messages, by the code that the engine returns.
+#: Reasons in error messages, by the negative code that the engine returns.
 _REASONS = {
     codes.OUT_OF_SPACE: "is out of space: no free block is left for relocations",
     codes.NO_VICTIM: "needs a victim, and the policy {policy} named no erase set",
@@ -57,7 +57,7 @@ _REASONS = {
     "report it",
 }
 
-#: The reason if the illegal choice is that of a merge.
+#: The reason for the code `ILLEGAL_ANSWER` if the decision is a merge.
 _NO_CANDIDATE = (
     "cannot merge by the candidate of {policy}, which does not exist or is not allowed; a merge is chosen by "
     "the number of one that is, without a mask"
@@ -65,7 +65,7 @@ _NO_CANDIDATE = (
 
 
 def failure(status: int, device: DeviceConfig, policy: str, more: str = "") -> SsdgymError:
-    """Return the error for a negative code of the engine, with its details."""
+    """Return the error for a negative code of the engine; `more` is appended to its reason."""
     merges = status == codes.ILLEGAL_ANSWER and family_of(device).policy_decision == MERGE
     reason = _NO_CANDIDATE if merges else _REASONS[status]
     placement = getattr(device.ftl, "placement", policy)
@@ -75,7 +75,7 @@ def failure(status: int, device: DeviceConfig, policy: str, more: str = "") -> S
 def erase_choice(
     block: int | list[tuple[int, int]], mask: int | None, device: DeviceConfig, policy: str
 ) -> np.ndarray:
-    """Return the erase set for arguments of `Simulator.apply`, (MAX_PAIRS,) ERASE_PAIR."""
+    """Return the erase set, (MAX_PAIRS,) ERASE_PAIR, for the arguments of `Simulator.apply`, or raise."""
     if isinstance(block, list) and mask is not None:
         raise SsdgymError("apply takes a mask with a single block only; give each pair of the list its own.")
     whole = (1 << device.geometry.sub_blocks_per_block) - 1
@@ -93,10 +93,10 @@ def erase_choice(
 
 
 def begin_period(state: State, i: int, rule: Rule, future: Future | None = None) -> None:
-    """Call the `period` function of a placement, and store when it is due next.
+    """Call the `period` function of a placement, with `future` if it is an oracle; store when it is due next.
 
     Raises:
-        SsdgymError: the function has failed, or its answer is no number of host pages.
+        SsdgymError: the function has failed, or has returned something else than a number of host pages.
     """
     control = state.control[i, 0]
     known = (future,) if rule.oracle else ()
@@ -114,7 +114,7 @@ class DecidedDevice(OneThread):
     """One device and its policy, made with the arguments of `Simulator`.
 
     Attributes:
-        arrays: the arrays of the device, a batch of one. Code of ssdgym may write to them.
+        arrays: the arrays of the device, a batch of one. Only code of ssdgym may write to them.
     """
 
     def __init__(
@@ -137,12 +137,12 @@ class DecidedDevice(OneThread):
 
     @property
     def device(self) -> DeviceConfig:
-        """The configuration of the device, as the policy runs it."""
+        """The configuration of the device, with the fields that the policy changes (`Policy.adapt`)."""
         return self._device
 
     @property
     def policy(self) -> Policy | None:
-        """The policy that takes the decisions; another policy of the same device fields may be assigned."""
+        """The policy that takes the decisions. A policy that needs the same device fields may be assigned."""
         return self._policy
 
     @policy.setter
@@ -165,16 +165,16 @@ class DecidedDevice(OneThread):
 
     @exclusive
     def feed(self, requests: np.ndarray) -> None:
-        """Replace the input by a copy of requests (m,) REQUEST."""
+        """Replace the input by a copy of requests (m,) REQUEST; the rest of the old input is dropped."""
         check_requests(requests, self.device)
-        # As bytes: numpy copies records one by one.
+        # Copied as bytes, because numpy copies records slowly, one by one.
         copied = np.ascontiguousarray(requests).view(np.uint8).copy().view(REQUEST)
         start_input(self.arrays, 0, self._input)
         self._input = copied
 
     @exclusive
     def set_horizon(self, host_pages: int | None) -> None:
-        """Stop admission once `host_pages` more host pages have been admitted (None: never)."""
+        """Stop the admission of requests after `host_pages` more host pages; None: never stop it."""
         control = self.arrays.control[0, 0]
         check_horizon(host_pages)
         control["horizon"] = NO_HORIZON if host_pages is None else control["admitted_pages"] + host_pages
@@ -186,7 +186,7 @@ class DecidedDevice(OneThread):
         host_pages: int | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> None:
-        """Run the present input and then chunks of requests.
+        """Run the rest of the present input, and then chunks of requests.
 
         Args:
             chunks: arrays of REQUEST.
@@ -226,7 +226,7 @@ class DecidedDevice(OneThread):
         reset_metrics(self.arrays, 0)
 
     def _advance(self, last: bool) -> int:
-        """Run to the end of the input, to the horizon, or to a decision that the engine does not take."""
+        """Run to the end of the input, to the horizon, or to a decision that is taken outside the engine."""
         inside = self._policy is not None and self._policy.main.compiled
         external = 0 if inside else 1 << family_of(self._device).policy_decision
         self._choice[:] = 0
@@ -259,10 +259,10 @@ class DecidedDevice(OneThread):
             )
 
     def _decide_in_python(self, policy: Policy) -> None:
-        """Take the decision that is due by a rule that is not compiled."""
+        """Take the decision that is due by the main rule of the policy, which is not compiled."""
         rule = policy.main
         if rule.kind == "merge":
-            # Copies of the candidates, (K,) PLAN, and of what is merged, (1,) CASE.
+            # The rule is called with copies of the candidates, (K,) PLAN, and of what is merged, (1,) CASE.
             arrays: Any = self.arrays
             case = arrays.case[0].copy().view(np.recarray)
             plans = arrays.figure[0, : int(case["candidates"][0])].copy().view(np.recarray)
@@ -283,28 +283,28 @@ class DecidedDevice(OneThread):
         self._apply(self._choice)
 
     def _apply(self, choice: np.ndarray, action: int = 0) -> None:
-        """Take the decision that is due: by an erase set or, for other kinds, by the number of an action."""
+        """Take the decision that is due by an erase set, or by the number of an action if it is a merge."""
         status = self._call(apply, self._rules, choice, action)
         if status < 0:
             self._fail(status, choice)
 
     def _merge(self, number: Any, mask: int | None = None) -> None:
-        """Take the merge decision that is due, by the number of a candidate; refuse a mask."""
+        """Take the merge decision that is due, by the number of a candidate; raise if a mask is given."""
         legal = mask is None and is_whole(number) and 0 <= int(number) < MAX_PLANS
         self._apply(new_choice(), int(number) if legal else MAX_PLANS)
 
     @cached_property
     def _rules(self) -> np.ndarray:
-        """The addresses of the rules that decide inside the engine, looked up once for a policy."""
+        """The records of the rules that decide inside the engine (`rules_for`), looked up once per policy."""
         return rules_for(self._device, self._policy)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Drop views of the arrays, and addresses of rules in this process."""
+        """Return the state for pickles, without views of arrays and without addresses in this process."""
         made_anew = ("state", "_rules")
         return {name: value for name, value in super().__getstate__().items() if name not in made_anew}
 
     def _call(self, entry: Callable[..., int], *arguments: Any) -> int:
-        """Call the engine; an exception of a rule leaves the device in the middle of a step."""
+        """Call the engine. If a rule raises, mark the device as broken: it is in the middle of a step."""
         self._refuse_broken()
         try:
             return int(entry(self.arrays, 0, *arguments))
@@ -315,7 +315,7 @@ class DecidedDevice(OneThread):
             raise rule_error(error, [*main, *beside]) from error
 
     def _foreseen(self, chunks: Iterator[np.ndarray], host_pages: int | None) -> Iterator[np.ndarray]:
-        """Return the chunks; for an oracle placement, first store the future of so many host pages."""
+        """Return the chunks; for an oracle placement, first store the future of a run of `host_pages`."""
         placement = beside_on(self._device).get("placement")
         self._future = None
         if placement is None or not placement.oracle:
@@ -338,7 +338,7 @@ class DecidedDevice(OneThread):
 
 
 def _answer(rule: Rule, function: Any, *arguments: Any) -> Any:
-    """Return the answer of a rule in plain Python."""
+    """Call a function of a rule in plain Python; raise an error that names the rule if it fails."""
     try:
         return function(*arguments)
     except Exception as error:  # whatever a rule of a user raises

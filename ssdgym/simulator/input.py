@@ -18,8 +18,7 @@ from ssdgym.workloads.stream import load_workload, open_on
 
 #: Requests handed to the engine at a time.
 _CHUNK = 1 << 16
-#: Bound of arrival times. A time and the number of a channel or die share 63 bits, which leaves 8 bits for
-#: the number.
+#: Bound of arrival times: of 63 bits that a time shares with the number of a channel or die, 8 are for that.
 LAST_ARRIVAL_NS = 2**55
 #: The horizon of a device that does not stop after a number of host pages.
 NO_HORIZON = 2**62
@@ -27,7 +26,7 @@ NO_HORIZON = 2**62
 
 @entry
 def _check(requests: Any, logical_pages: Any, timed: Any) -> Any:
-    """Return the number of writes and 0; or the number of the first illegal request and the reason."""
+    """Return the number of writes and 0; or the index of the first illegal request and a reason, from 1."""
     before, writes = np.int64(0), 0
     for k in range(requests.shape[0]):
         one = requests[k]
@@ -60,7 +59,7 @@ _REFUSED = (
 def check_requests(requests: np.ndarray, device: DeviceConfig) -> int:
     """Raise an error that names the first of the requests (m,) that the device cannot carry out.
 
-    Returns the number of writes among them.
+    Return the number of writes if it can carry out all of them.
     """
     if not isinstance(requests, np.ndarray) or requests.dtype != REQUEST or requests.ndim != 1:
         raise SsdgymError("requests must be a one-dimensional array of ssdgym.requests.REQUEST.")
@@ -75,10 +74,10 @@ def check_requests(requests: np.ndarray, device: DeviceConfig) -> int:
 
 
 def start_input(state: State, i: int, before: np.ndarray | None = None) -> None:
-    """Begin a new chunk of input, and drop the rest of the request in admission.
+    """Begin a new chunk of input, and drop the pages that are not admitted of the request in admission.
 
-    If pages of that request are under way, it ends with the last of them; otherwise it is dropped. `before`
-    is the input up to now; without it, all pages of the request count as under way.
+    If admitted pages of the request are under way, it ends when they end. Otherwise it ends at once, without
+    a latency. `before` is the old input; if it is None, all pages of the request count as admitted.
     """
     control = state.control[i, 0]
     not_admitted = 0
@@ -103,9 +102,9 @@ def start_input(state: State, i: int, before: np.ndarray | None = None) -> None:
 def chunks_of(
     workload: Any, device: DeviceConfig, host_pages: int | None, seed: int, *, start_ns: int
 ) -> Iterator[np.ndarray]:
-    """Convert any input of `Simulator.run` to an iterator of request arrays; refuse endless input.
+    """Convert any input of `Simulator.run` to an iterator of request arrays; raise if it would never end.
 
-    The times of a named workload count from `start_ns`.
+    Arrival times of a workload, but not those in arrays, are moved by `start_ns`.
     """
     if isinstance(workload, np.ndarray):
         return iter([workload])
@@ -122,7 +121,7 @@ def chunks_of(
 
 
 def _until_empty(stream: RequestStream, start_ns: int) -> Iterator[np.ndarray]:
-    """Yield the stream in chunks, its times counted from `start_ns`."""
+    """Yield the stream in chunks; add `start_ns` to arrival times."""
     while len(chunk := stream.next(_CHUNK)):
         if start_ns:
             chunk = chunk.copy()
@@ -131,7 +130,7 @@ def _until_empty(stream: RequestStream, start_ns: int) -> Iterator[np.ndarray]:
 
 
 def portions_of(chunks: Iterator[np.ndarray], pages: int) -> Iterator[np.ndarray]:
-    """Yield requests in portions that write `pages` pages each, and then the rest."""
+    """Yield requests in portions, which end when the pages written reach the next multiple of `pages`."""
     before = 0
     held: list[np.ndarray] = []
     for chunk in chunks:
@@ -148,6 +147,6 @@ def portions_of(chunks: Iterator[np.ndarray], pages: int) -> Iterator[np.ndarray
 
 
 def check_horizon(pages: int | None, name: str = "host_pages") -> None:
-    """Raise if a number of host pages (`None`: no end) is not a whole number in range."""
+    """Raise if a number of host pages is neither None nor a whole number in range; `name` is its argument."""
     if pages is not None and (not is_whole(pages) or not 1 <= pages < NO_HORIZON):
         raise SsdgymError(f"{name} must be a whole number from 1 to 2**62 - 1, not {shown(pages)}.")

@@ -1,4 +1,4 @@
-"""The layout of the memory that rules declare, and constants that rules read."""
+"""The layout of the memory that rules declare (`ssdgym.engine.core.handle.Memory`), and their constants."""
 
 from ssdgym.config.device import DeviceConfig
 from ssdgym.config.page import PageFtl
@@ -7,16 +7,16 @@ from ssdgym.errors import SsdgymError
 from ssdgym.policy import Rule
 from ssdgym.policy.on_device import ROLES, rules_on, streams_of
 
-#: The engine's array of each part of a rule's memory.
+#: The engine's array for each part of a rule's memory: `page`, `block`, `stream`, `device` and `table`.
 _ARRAYS = {part: array for array, part in MEMORY_FIELDS.items()}
-#: Alignment of the memory of a role, and of that of a device in a batch, in bytes.
+#: Alignment, in bytes, of the memory of each role (`ROLES`) in an array, and of each device in a batch.
 _ALIGNED = 64
 
 
 def _kept(device: DeviceConfig) -> list[tuple[list[Rule], dict[str, int]]]:
-    """Return the rules of each role, in memory order, and the bytes of their records and table by part.
+    """Return, for each of `ROLES` in order, its rules and the bytes of their records and table by part.
 
-    A victim rule that uses the memory of the placement has no memory of its own.
+    A victim rule that uses the memory of the placement is left out.
     """
     geometry, found = device.usable, []
     counts = {
@@ -40,7 +40,7 @@ def _room(size: int) -> int:
 
 
 def memory_at(device: DeviceConfig) -> list[list[int]]:
-    """Return the offsets, in bytes, of each role's memory, for the field `memory_at` of PARAMS."""
+    """Return the field `memory_at` of PARAMS: the offset of each role's memory in each array, in bytes."""
     starts, kept = [[0] * len(_ARRAYS)], _kept(device)
     for _, sizes in kept[:-1]:
         starts.append([start + _room(sizes[part]) for start, part in zip(starts[-1], _ARRAYS, strict=True)])
@@ -49,13 +49,13 @@ def memory_at(device: DeviceConfig) -> list[list[int]]:
 
 
 def memory_sizes(device: DeviceConfig) -> dict[str, int]:
-    """Return the lengths of the engine's arrays for the memory of rules, in bytes; never 0."""
+    """Return the lengths of the engine's arrays for the memory of rules, in bytes, each above 0."""
     kept = _kept(device)
     return {array: max(sum(_room(own[part]) for _, own in kept), _ALIGNED) for part, array in _ARRAYS.items()}
 
 
 def memory_bytes(device: DeviceConfig) -> tuple[int, int]:
-    """Return the bytes of all records of rules, and the bytes that a controller would need."""
+    """Return the bytes of all records and tables of rules, and the bytes that a controller would need."""
     total = needed = 0
     for rules, sizes in _kept(device):
         kept = sum(sizes.values())
@@ -65,12 +65,12 @@ def memory_bytes(device: DeviceConfig) -> tuple[int, int]:
     return total, needed
 
 
-#: Bound of the products by which the benefits of victims are compared.
+#: Bound of the products that are computed to compare the benefits of victims in integers.
 _LARGEST_PRODUCT = 2**61
 
 
 def constants_of(device: DeviceConfig) -> dict[str, int]:
-    """Return the costs for benefits of victims, and the constants of the table that counts hot pages."""
+    """Return costs for the benefits of victims, and constants of the hotness table, by names of PARAMS."""
     hotness = PageFtl.of(device.ftl).hotness
     timing, pages = device.timing, device.usable.pages_per_block
     transfers = 0 if PageFtl.of(device.ftl).gc.copyback else 2 * device.transfer_ns

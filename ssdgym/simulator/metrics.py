@@ -44,9 +44,9 @@ def metrics_of(state: State, i: int, device: DeviceConfig, lost: int | None = No
     * `rmw_share`: share of the host's page writes that first read the page.
     * `mean_gc_latency_ns`: mean die time of a GC round or merge, including waits for the channel.
     * `requests`, `duration_ns`, `requests_per_s`: finished requests, simulated time, and their ratio.
-    * `read_latency_ns`, `write_latency_ns`, `latency_ns` (both): count, mean, maximum, percentiles p50 to p99.99.
-    * `read_parts_ns`, `write_parts_ns`: means of the parts of a latency, `service`, `queue_wait` and `gc_wait`,
-      and the 99th percentile of `gc_wait`. `met_gc_share`: share of requests that waited for GC.
+    * `read_latency_ns`, `write_latency_ns`, `latency_ns`: count, mean, maximum, percentiles p50 to p99.99.
+    * `read_parts_ns`, `write_parts_ns`: means of the parts of a latency: `service`, `queue_wait`, `gc_wait`;
+      the 99th percentile of `gc_wait`. `met_gc_share`: share of requests that waited for GC.
     * `tail_latency_ns`: mean latency of the slowest 0.001 % of reads and writes.
     * `energy_uj`, `gc_energy_uj`: energy of all commands and of GC; None if the device gives no energies.
     * `wear`: minimum, mean, maximum and standard deviation of the erase counts of sub-blocks since the device

@@ -53,10 +53,9 @@ class Sampler:
         return {name: [row[index] for row in self._rows] for index, name in enumerate(_COLUMNS)}
 
     def metrics(self) -> dict[str, Any]:
-        """Return the means over the samples since the first erase, and `threshold` among `free_pages`.
+        """Return means over samples since the first erase, and the free pages of a plane at which GC starts.
 
-        Without an erase, there are no means. The threshold is the number of free pages of a plane below which
-        GC starts; it is 0 if only a lack of free blocks starts GC.
+        There are no means without an erase. `threshold` is 0 if only a lack of free blocks starts GC.
         """
         threshold = int(self._simulator.arrays.params["low_free"][0, 0])
         found: dict[str, Any] = {"free_pages": {"threshold": threshold}}

@@ -116,8 +116,7 @@ class Simulator(DecidedDevice):
     ) -> PreconditioningReport:
         """Fill this new device and overwrite it until garbage collection is steady; reset the metrics.
 
-        No simulated time passes. The default policy of the FTL family decides in place of this simulator's
-        policy, except that the device keeps its placement.
+        No simulated time passes. The FTL family's default policy chooses victims; placement is this device's.
 
         Args:
             workload: the workload whose writes overwrite the device; None: uniform writes.

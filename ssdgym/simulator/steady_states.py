@@ -21,7 +21,7 @@ from ssdgym.simulator.families import family_of, family_of_state
 from ssdgym.workloads.base import WorkloadConfig
 from ssdgym.workloads.registry import code_hashes
 
-#: Arrays that are empty in a preconditioned device, and so are not stored.
+#: Arrays that are not stored, because they are empty in a preconditioned device.
 _CLEARED = (
     "latency",
     "histogram",
@@ -35,10 +35,10 @@ _CLEARED = (
     "endurance",
     "life",
 )
-#: Fields of the control record for queues; a device keeps its own, since its queues may have other sizes.
+#: Fields of the control record for queues. They are not loaded, because queues of devices differ in size.
 _QUEUES = ("slot", "free_slot", "free_transaction", "free_transactions", "ready_head", "ready_count")
-#: The only fields that a steady state does not depend on. Of a device: descriptions and costs; the times that
-#: matter are in `FamilyBuilder.weighed`. Of an FTL: fields that matter only in simulated time or to queues.
+#: The only fields of a device, its FTL and GC that do not change a steady state: descriptions, costs, and
+#: fields that matter only in simulated time or to queues. `FamilyBuilder.weighed` has the times that matter.
 _OF_NO_EFFECT = {"name", "description", "assumed", "energy", "timing"}
 _OF_NO_EFFECT_ON_FTL = {
     "timing",
@@ -59,8 +59,8 @@ class PreconditioningReport:
 
     Attributes:
         host_pages: host pages written after the device was filled.
-        write_amplification: write amplification of the last window.
-        steady: whether the write amplification had stopped changing.
+        write_amplification: write amplification of the last window, of writes of half the logical pages.
+        steady: whether it differed from that of the previous window by less than `TOLERANCE`.
     """
 
     host_pages: int
@@ -71,15 +71,15 @@ class PreconditioningReport:
 def cache_key(device: DeviceConfig, workload: WorkloadConfig, seed: int, share: float) -> str:
     """Return a hash of all that a steady state depends on, including the sources of ssdgym.
 
-    Every field of the device counts except those named above; `share` of the logical pages is filled first.
+    The hash covers every field of the device except those named above. `share` of the pages is filled first.
     """
     fields = device.model_dump(mode="json", exclude=_OF_NO_EFFECT)
     fields["ftl"] = {name: value for name, value in fields["ftl"].items() if name not in _OF_NO_EFFECT_ON_FTL}
-    # Only this way to choose rows has an effect on where pages go if no time passes.
+    # If no time passes, `multi_plane_rows` has an effect on where pages go only if it is `aligned`.
     fields["ftl"]["aligned"] = getattr(device.ftl, "multi_plane_rows", None) == PlaneRows.ALIGNED
     if gc := fields["ftl"].get("gc"):
         kept = {name: value for name, value in gc.items() if name not in _OF_NO_EFFECT_ON_GC}
-        # With any idle rule, rounds must reclaim pages, even if no time passes.
+        # With an idle rule, whichever it is, rounds must reclaim pages, even if no time passes.
         fields["ftl"]["gc"] = {**kept, "idle": gc.get("idle") is not None}
     parts = {
         "device": fields,
@@ -95,9 +95,9 @@ def cache_key(device: DeviceConfig, workload: WorkloadConfig, seed: int, share: 
 
 
 def _sources_hash(device: DeviceConfig) -> str:
-    """Return a hash of a steady state's code: engine, config, policy, workloads, simulator, its rules.
+    """Return a hash of the code that makes a steady state: parts of ssdgym, rules, and files of agents.
 
-    The rules are those of the default policy and of the device, except its idle rule, with files of agents.
+    The rules are those of the default policy and of the device, except its idle rule.
     """
     package = Path(__file__).parents[1]
     folders = ("config", "policy", "workloads", "simulator")
@@ -116,7 +116,7 @@ def _path(key: str) -> Path:
 
 
 def load_preconditioned(state: State, i: int, key: str) -> PreconditioningReport | None:
-    """Load a preconditioned device from disk; return its report, None if no valid file exists.
+    """Load a preconditioned device from disk; return its report, or None if there is no valid file.
 
     A damaged file is removed.
     """

@@ -18,7 +18,7 @@ from ssdgym.workloads.base import NO_REQUESTS
 
 @contextmanager
 def in_no_time(sim: DecidedDevice, policy: Policy | None, seed: int | None = None) -> Iterator[None]:
-    """Let a device without transactions run in no simulated time, under a policy and maybe another seed."""
+    """Run the `with` block in no simulated time, under a policy and, unless None, with this device seed."""
     params = sim.arrays.params[0, 0]
     own = sim.policy, params["timed"], params["seed"]
     scratch = {name: getattr(sim.arrays, name).copy() for name in family_of(sim.device).scratch}
@@ -36,9 +36,9 @@ def in_no_time(sim: DecidedDevice, policy: Policy | None, seed: int | None = Non
 
 @contextmanager
 def in_one_stream(sim: DecidedDevice) -> Iterator[None]:
-    """Let a device put all pages in stream 0, and start its own placement afterwards.
+    """Put all pages in stream 0 during the `with` block, and start the device's own placement afterwards.
 
-    A placement rule is refused if it cannot be attached to a device with data.
+    Raise if the placement is a rule that cannot be attached to a device with data.
     """
     rule, params = beside_on(sim.device).get("placement"), sim.arrays.params[0, 0]
     if rule is not None and rule.function is not None and "attached" not in rule.hooks:
@@ -57,12 +57,12 @@ def in_one_stream(sim: DecidedDevice) -> Iterator[None]:
     attach(sim.arrays, 0, rules_for(sim.device, sim.policy))
 
 
-#: A hundred years: each day is simulated separately.
+#: A hundred years. Each day takes time, because it is simulated separately.
 _MOST_DAYS = 36_500
 
 
 def pass_days(sim: DecidedDevice, days: int) -> None:
-    """Age the data on a device by whole days, as `Simulator.pass_days`; the present input is dropped."""
+    """Do what `Simulator.pass_days` describes, but drop the present input."""
     if not is_whole(days) or not 1 <= days <= _MOST_DAYS:
         raise SsdgymError(f"days must be a whole number from 1 to {_MOST_DAYS}, not {shown(days)}.")
     if sim.policy is None:

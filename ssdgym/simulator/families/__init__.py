@@ -1,7 +1,7 @@
 """FTL families in the simulator: building, checking and measuring their devices.
 
-A family has a model of its configuration, a subclass of `ssdgym.config.ftl.FtlConfig`, arrays and operations
-in the engine, and a builder between the two, a subclass of `FamilyBuilder`; all three go by one `mapping`.
+A family consists of a model of its configuration (a subclass of `ssdgym.config.ftl.FtlConfig`), of arrays and
+operations in the engine, and of a subclass of `FamilyBuilder`, which connects both. Its name is a `mapping`.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from ssdgym.engine.core.family import Family, Sizes, State
 from ssdgym.engine.decisions import ERASE
 from ssdgym.errors import SsdgymError
 
-#: What a page holds.
+#: States of a page: unwritten; written with newest data; written with other data.
 FREE, VALID, INVALID = 0, 1, 2
 
 
 @dataclass(frozen=True)
 class PageMap:
-    """The pages of a device.
+    """The states of all pages of a device, for pictures.
 
     Attributes:
         pages: int8 (planes, blocks, pages), `FREE`, `VALID` or `INVALID`.
-        open: bool (planes, blocks), which blocks are being written.
+        open: bool (planes, blocks), whether each block is open (being written).
     """
 
     pages: np.ndarray
@@ -38,7 +38,7 @@ class PageMap:
 
     @classmethod
     def of(cls, geometry: GeometryConfig, pages: np.ndarray, is_open: np.ndarray) -> PageMap:
-        """Return the map of pages and open blocks, by number."""
+        """Return the map from one-dimensional arrays by the numbers of pages and of blocks."""
         blocks = geometry.planes, geometry.blocks_per_plane
         pages = pages.astype(np.int8).reshape(*blocks, geometry.pages_per_block)
         return cls(pages, is_open.astype(bool).reshape(blocks))
@@ -52,16 +52,16 @@ class FamilyBuilder(ABC):
 
     Attributes:
         engine: the family in the engine. Its name is the mapping.
-        fixed: names of the arrays of constants, which a device keeps when it takes over another state.
+        fixed: names of the arrays of constants. A saved state must have the same values, except for the seed.
         scratch: names of the arrays of transactions that untimed runs change. They are restored afterwards.
         counted: names of the arrays with the counters of devices, one record for each device.
-        policy_decision: number of the kind of decision that the main rule of a policy takes, and that a
-            device without a policy leaves to its caller.
+        policy_decision: number of the kind of decision (`ssdgym.engine.decisions`) that the main rule of a
+            policy takes. A device without a policy leaves it to its caller.
         agent_decisions: numbers of the kinds of decisions that agents can take.
         wins_by_erases: whether only erases reclaim space, so that the space that GC reclaims is the erased
             pages minus the relocated pages.
-        counts_pages: whether counts are in logical pages: pages programmed for the host and for GC
-            separately, and free and valid pages of a plane over all its blocks.
+        counts_pages: whether counters are in logical pages, separate for host and GC, and a plane's free and
+            valid pages include all its blocks.
     """
 
     engine: Family
@@ -74,21 +74,21 @@ class FamilyBuilder(ABC):
     counts_pages: bool = True
 
     def __init_subclass__(cls) -> None:
-        """Register the builder; refuse a mapping that another builder has."""
+        """Register the builder; raise if another builder has its mapping."""
         mapping = cls.engine.name
         if type(_BUILDERS.setdefault(mapping, cls())).__qualname__ != cls.__qualname__:
             raise SsdgymError(f"the FTL mapping {mapping} has a builder already; choose another name.")
 
     @abstractmethod
     def check(self, device: DeviceConfig) -> None:
-        """Raise, naming the field to change, if the device could not run when full."""
+        """Raise an error that names the field to change if the device could not run when full."""
 
     @abstractmethod
     def params(self, device: DeviceConfig) -> Mapping[str, int]:
         """Return the constants of the family, by the names of the record PARAMS."""
 
     def constants(self, device: DeviceConfig) -> Mapping[str, Mapping[str, Any]]:
-        """Return the family's constants outside PARAMS: values by array and field."""
+        """Return the family's constants outside PARAMS: values by name of the array, then of the field."""
         return {}
 
     @abstractmethod
@@ -100,7 +100,7 @@ class FamilyBuilder(ABC):
         return device.units_per_page
 
     def metrics(self, state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
-        """Return the metrics of this family by name; they follow the metrics of all families."""
+        """Return metrics of this family by name; they are added to those of `metrics_of`, or replace them."""
         return {}
 
     def pages_programmed(self, state: State, i: int) -> int:
@@ -121,24 +121,24 @@ class FamilyBuilder(ABC):
         )
 
     def pass_day(self, state: State, i: int, device: DeviceConfig) -> None:
-        """Age the data of device `i` by a day; evictions follow when it runs on."""
+        """Age the data of device `i` by a day. Data that is too old is moved when the device runs on."""
         self.check_ages(device)
 
     def page_map(self, state: State, i: int, device: DeviceConfig) -> PageMap:
-        """Return the map of pages of device `i` for pictures; raise if there is none."""
+        """Return the map of pages of device `i` for pictures; raise if the family has no such map."""
         raise SsdgymError(
             f"devices of ftl.mapping {self.engine.name} cannot be drawn; leave render_mode out."
         )
 
     def weighed(self, device: DeviceConfig) -> dict[str, Any]:
-        """Return what a steady state depends on in addition to fields of the device and its FTL, as JSON.
+        """Return values, for JSON, that a steady state depends on besides other fields of the device and FTL.
 
         By default these are the times of commands, which rules may read even if no time passes.
         """
         return {"times": device.timing.model_dump(mode="json")}
 
     def whole_blocks_kept(self, device: DeviceConfig) -> int:
-        """Return the number of blocks per plane that hold no data, whatever the size of the device."""
+        """Return the number of blocks per plane that a device of any size needs besides those with data."""
         return 0
 
     def counter_names(self) -> tuple[str, ...]:
@@ -156,7 +156,7 @@ class FamilyBuilder(ABC):
 
 
 def reserve_blocks(device: DeviceConfig) -> int:
-    """Return the number of free blocks of a plane that are kept for erases that retire their block."""
+    """Return how many free blocks a plane keeps in reserve, because an erase can retire its block."""
     return 0 if device.cells is None else 1
 
 
@@ -166,7 +166,7 @@ def ratio(part: float, whole: float) -> float | None:
 
 
 def erases_of(state: State, i: int, device: DeviceConfig) -> np.ndarray:
-    """Return how often each sub-block of device `i` has been erased since it was made, plane after plane."""
+    """Return how often each sub-block of device `i` has been erased since the device was made, by number."""
     return np.ascontiguousarray(state.sub_block["erases"][i, : sub_blocks_of(device)])
 
 
@@ -177,7 +177,7 @@ def sub_blocks_of(device: DeviceConfig) -> int:
 
 
 def family_of(device: DeviceConfig) -> FamilyBuilder:
-    """Return the builder of a device's family; raise if it has none."""
+    """Return the builder of a device's family; raise if no builder is registered for its mapping."""
     mapping = device.ftl.mapping
     if mapping not in _BUILDERS:
         raise SsdgymError(
@@ -193,5 +193,5 @@ def mappings_that_ask(kind: int) -> list[str]:
 
 
 def family_of_state(state: State) -> FamilyBuilder:
-    """Return the builder of a batch of devices."""
+    """Return the builder of the family of a batch of devices."""
     return _BUILDERS[engine_families.family_of(state).name]

@@ -1,4 +1,4 @@
-"""The block family: its constants, the check that a device can run full, its metrics."""
+"""The block family: its constants, the check that a full device can run, its metrics."""
 
 from typing import Any
 
@@ -14,11 +14,11 @@ from ssdgym.engine.decisions import MERGE
 from ssdgym.errors import SsdgymError
 from ssdgym.simulator import families
 
-#: Slots of a logical block of nftl: data block, update block, and the block that a Merge copies to.
+#: Slots of a logical block of nftl (data block, update block, target of a Merge); blocks between merges.
 _NFTL_SLOTS, _NFTL_BLOCKS = 3, 2
-#: Bytes in the mapping table: of a pointer to a block, and of the position of a page in a superblock.
+#: Bytes of a pointer to a block, and of the position of a page in a superblock, in the mapping table.
 _BLOCK_BYTES, _PAGE_BYTES = 4, 2
-#: Counters of nominal times that merges take.
+#: Counters of the nominal times of merges, without waits.
 GC_TIMES = ("gc_spare_ns", "gc_read_ns", "gc_write_ns", "gc_erase_ns")
 
 
@@ -34,7 +34,7 @@ class BlockFamily(families.FamilyBuilder):
     wins_by_erases = False  # merges also erase empty parts of blocks
 
     def check(self, device: DeviceConfig) -> None:
-        """Raise if a full device would have no block to merge to."""
+        """Raise if a full device would have no block to merge to, or worn blocks could not be replaced."""
         ftl, geometry = BlockFtl.of(device.ftl), device.geometry
         logical = device.logical_pages // (geometry.planes * geometry.pages_per_block)
         kept = _layout(device)["kept_free"]
@@ -52,7 +52,7 @@ class BlockFamily(families.FamilyBuilder):
             )
 
     def params(self, device: DeviceConfig) -> dict[str, int]:
-        """Return the time of a relocation, and the order of commands."""
+        """Return the costs of a relocation and of an erase, ns, and options of GC commands."""
         gc, timing = BlockFtl.of(device.ftl).gc, device.timing
         transfers = 0 if gc.copyback else 2 * device.transfer_ns
         return {
@@ -64,7 +64,7 @@ class BlockFamily(families.FamilyBuilder):
         }
 
     def constants(self, device: DeviceConfig) -> dict[str, dict[str, Any]]:
-        """Return the constants of the kind of FTL, of bundles, and of partial erases."""
+        """Return the constants of the kind of FTL, of bundles, of merges, and of partial erases."""
         ftl, geometry, timing = BlockFtl.of(device.ftl), device.geometry, device.timing
         tolerance = ftl.disturb_tolerance
         levels, layout = len(geometry.partial_sizes), _layout(device)
@@ -99,23 +99,23 @@ class BlockFamily(families.FamilyBuilder):
         }
 
     def pages_of_command(self, device: DeviceConfig) -> int:
-        """Return the number of spare areas that a merge may read at once (data and update block)."""
+        """Return the number of spare areas of a data and an update block, which one command may read."""
         return _NFTL_BLOCKS * device.geometry.pages_per_block
 
     def metrics(self, state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
         """Return the family's counters, parts of the time of writes, wear and rates.
 
-        `gc_spare_ns`, `gc_read_ns`, `gc_write_ns` and `gc_erase_ns` are nominal times of jobs (merges): of
-        scans of spare areas, of reads and of writes of copied pages, and of erases. The same names with
-        `_per_page` are per host page; so is `service_ns_per_page`, the time to program a host page, channel
-        included. `write_ns_per_page` is the sum of these five, `copy_share` the share of copies in it.
-        `gc_time_ns` is the die time of the commands of jobs, waits for channels included, and
-        `mean_gc_latency_ns` the mean of a job. `restored_leaves` counts leaves that M-Merges erased only
-        because their data would have been spoiled. `aep` and `vep` are mean and variance, over all pages, of
-        the erases since the device was made. `energy_uj` and `gc_energy_uj` count spare areas as reads, and
-        a partial erase as its share of a block erase (assumed). Host pages that newer ones overtake before
-        their program count as written and as programmed. `host_bytes_per_s` is per simulated time, None if
-        none has passed. `mean_victim_valid_pages`, `clustered_share` and `mean_relocated_run` are None.
+        `gc_spare_ns`, `gc_read_ns`, `gc_write_ns` and `gc_erase_ns` are nominal times of jobs (merges),
+        without waits: of scans of spare areas, of reads and of writes of copied pages, and of erases. These
+        names with `_per_page` are times per host page written. `service_ns_per_page` is the time to transfer
+        and program a host page. `write_ns_per_page` is the sum of these five times per page, `copy_share` the
+        share of copies (reads and writes) in it. `gc_time_ns` is the die time of the commands of jobs, waits
+        for channels included, and `mean_gc_latency_ns` is its mean per job. `restored_leaves` counts leaves
+        that M-Merges erased only because their data would have been spoiled. `aep` and `vep` are mean and
+        variance, over all pages, of the erases since the device was made. `energy_uj` and `gc_energy_uj`
+        count spare areas as reads, and a partial erase as its share of a block erase (assumed). Overtaken
+        host pages count as written and as programmed. `host_bytes_per_s` is per simulated second, None if no
+        time has passed. `mean_victim_valid_pages`, `clustered_share` and `mean_relocated_run` are None.
         """
         counters, control = state.counters[i, 0], state.control[i, 0]
         counted = {name: int(state.tally[name][i, 0]) for name in TALLY.names or ()}
@@ -135,7 +135,7 @@ class BlockFamily(families.FamilyBuilder):
         }
 
     def page_map(self, state: State, i: int, device: DeviceConfig) -> families.PageMap:
-        """Return the map of pages of device `i`; a block is open while some of its pages are erased."""
+        """Return the map of pages of device `i`; a block with some pages erased and some not is open."""
         geometry = device.geometry
         count = geometry.physical_pages
         lpn = state.physical["lpn"][i, :count]
@@ -146,7 +146,7 @@ class BlockFamily(families.FamilyBuilder):
         return families.PageMap.of(geometry, pages, is_open)
 
     def whole_blocks_kept(self, device: DeviceConfig) -> int:
-        """Return the blocks per plane that hold no data: one in its pool, one as target of merges."""
+        """Return the number of blocks per plane without data: one in its pool, one as target of merges."""
         return 2
 
 
@@ -163,11 +163,11 @@ def mapping_table_bytes(device: DeviceConfig) -> int:
 
 
 def _layout(device: DeviceConfig) -> dict[str, int]:
-    """Return the layout of a device in bundles, by the names of the constants of merges.
+    """Return the layout of a device in bundles, by names of the record `merging`.
 
-    `physical_blocks` is the most blocks of a bundle between merges, `slots` the most at any time: more if
-    cells wear out, for blocks that replace worn ones. Each number of invalid pages of a bundle has a bucket.
-    Merges that win blocks begin when a plane has `kept_free` free blocks.
+    `physical_blocks` is the most blocks of a bundle between merges, `slots` the most at any time: if cells
+    wear out, blocks that replace worn ones need more slots. Each number of invalid pages of a bundle has a
+    bucket. Merges that reclaim blocks begin when a plane has `kept_free` free blocks.
     """
     ftl, geometry = BlockFtl.of(device.ftl), device.geometry
     if ftl.kind == "nftl":
@@ -188,7 +188,7 @@ def _layout(device: DeviceConfig) -> dict[str, int]:
 
 
 def _time_of_writes(counted: dict[str, int], written: int, device: DeviceConfig) -> dict[str, float | None]:
-    """Return nominal times of programs and merges per host page, and the share of copies."""
+    """Return nominal times of programs and merges per host page written, ns, and the share of copies."""
     service = written * (device.transfer_ns + device.timing.program_ns)
     times = {"service_ns": service, **{name: counted[name] for name in GC_TIMES}}
     copies = counted["gc_read_ns"] + counted["gc_write_ns"]

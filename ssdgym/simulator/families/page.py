@@ -1,4 +1,4 @@
-"""The page-mapping family: its thresholds in pages, the check that a device can run full, its metrics."""
+"""The page-mapping family: its thresholds in pages, the check that a full device can run, its metrics."""
 
 import math
 from typing import Any
@@ -19,7 +19,7 @@ from ssdgym.policy.on_device import beside_on, rules_on, streams_of
 from ssdgym.simulator import families
 from ssdgym.simulator.memory import constants_of, memory_at, memory_bytes, memory_sizes
 
-#: What each stream counts for the metrics.
+#: Counters of each stream that are metrics.
 _COUNTED_BY_STREAM = (
     "host_pages_written",
     "relocated_pages",
@@ -30,28 +30,28 @@ _COUNTED_BY_STREAM = (
 
 
 def _shares_open_blocks(device: DeviceConfig) -> bool:
-    """Return whether relocated pages have several streams, which share their open blocks if few are free."""
+    """Return whether relocated pages have several streams, which share open blocks if few blocks are free."""
     ftl, placement = PageFtl.of(device.ftl), beside_on(device)["placement"]
     several = max(placement.relocation_streams, ftl.min_streams) > 1
     return several or (device.cells is not None and ftl.placement == "hot_cold")
 
 
 def _open_blocks(device: DeviceConfig) -> int:
-    """Return the most open blocks of a plane: one for each stream, and one for a levelling rule."""
+    """Return the largest number of open blocks of a plane: one per stream, and one for a levelling rule."""
     return streams_of(device) + (PageFtl.of(device.ftl).levelling is not None)
 
 
 def _floor_blocks(device: DeviceConfig) -> int:
     """Return the minimum of free blocks in the pool of a plane between GC rounds.
 
-    One is for the host and one for relocated pages. One more is needed if streams share open blocks, and one
-    more if cells wear out.
+    One block is for the host and one for relocated pages. One more is needed if streams share open blocks,
+    and one more if cells wear out.
     """
     return 2 + _shares_open_blocks(device) + families.reserve_blocks(device)
 
 
 def thresholds_of(device: DeviceConfig) -> dict[str, int]:
-    """Return the thresholds of GC of a plane, in pages, and its limit of valid pages.
+    """Return the thresholds of GC and the limit of valid pages of a plane, in pages.
 
     The names are those of PARAMS.
     """
@@ -76,7 +76,7 @@ def thresholds_of(device: DeviceConfig) -> dict[str, int]:
 
 
 def _placed_by(rule: Rule) -> int:
-    """Return the engine's code of who places pages: the engine, a rule for host pages, or a rule for all."""
+    """Return the engine's code for the field `placement` of PARAMS: which pages a rule places, and where."""
     if rule.function is None:
         return records.IN_STREAMS
     if rule.relocation_streams == 0:
@@ -95,7 +95,7 @@ class PageFamily(families.FamilyBuilder):
     agent_decisions = frozenset({ERASE, PLACE, RELOCATE, IDLE, LEVEL})
 
     def check(self, device: DeviceConfig) -> None:
-        """Raise if GC could not reach its threshold once the device is full."""
+        """Raise if GC could not reach its threshold once the device is full, or if options do not fit."""
         planes, valid_limit = device.geometry.planes, thresholds_of(device)["valid_limit"]
         ftl, open_blocks = PageFtl.of(device.ftl), _open_blocks(device)
         # Checked here, not in the configuration, because a policy may bring another placement.
@@ -128,10 +128,10 @@ class PageFamily(families.FamilyBuilder):
             )
 
     def params(self, device: DeviceConfig) -> dict[str, Any]:
-        """Return thresholds, streams, placement, and constants for rules."""
+        """Return thresholds, streams, options of the FTL, placement, and constants for rules."""
         ftl, beside = PageFtl.of(device.ftl), beside_on(device)
         gc, rule, levelling = ftl.gc, beside["placement"], beside.get("levelling")
-        # Rounds that are repeated up to a threshold must reclaim pages.
+        # If GC repeats rounds up to a threshold, each round must reclaim pages.
         repeated = gc.mode == "barrier" or gc.start == "queue_empty" or gc.background_fraction or gc.idle
         most_padding = ftl.pad_limit or device.geometry.pages_per_block - 1
         last = STREAMS.get(ftl.placement, streams_of(device)) - 1
@@ -174,9 +174,9 @@ class PageFamily(families.FamilyBuilder):
     def metrics(self, state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
         """Return the sizes of the records and tables of rules, `overflow_share`, and the counts of streams.
 
-        `policy_bytes_per_logical_page` is that size per logical page. `streams` has, by number: pages
-        programmed, `victims` (blocks), and the valid pages of victims when their rounds started. A levelling
-        rule has `levelling_rounds` and `levelling_moves`, the pages that its rounds have moved.
+        `policy_bytes_per_logical_page` is `policy_memory_bytes` per logical page. `streams` has, by number:
+        pages programmed, `victims` (blocks), and the valid pages of victims when their rounds started. With a
+        levelling rule there are `levelling_rounds` and `levelling_moves`, the pages moved by its rounds.
         """
         kept, for_controller = memory_bytes(device)
         count = streams_of(device)
@@ -190,7 +190,7 @@ class PageFamily(families.FamilyBuilder):
         own: Any = view_arrays(state, i, rule.memory, "place").memory
         of_levelling = ("levelling_rounds", "levelling_moves") if PageFtl.of(device.ftl).levelling else ()
         return {
-            # Cleared by the rule when it sees the first page after a reset.
+            # The rule clears these counters at the first page after a reset; before, they are old.
             **{name: int(own[name][0]) if written else 0 for name in rule.counted},
             **({"streams": by_stream} if count > 1 else {}),
             **{name: int(counted[name]) for name in of_levelling},
@@ -201,7 +201,7 @@ class PageFamily(families.FamilyBuilder):
         }
 
     def reset_metrics(self, state: State, i: int) -> None:
-        """Clear the counters, and the length of the present run of relocated pages in each block."""
+        """Clear the counters, and in each block the length of the run of relocated pages that may go on."""
         super().reset_metrics(state, i)
         for name in _COUNTED_BY_STREAM:
             state.stream[name][i] = 0
@@ -227,6 +227,6 @@ class PageFamily(families.FamilyBuilder):
         return constants_of(device) if device.erase_unit != "block" else {}
 
     def whole_blocks_kept(self, device: DeviceConfig) -> int:
-        """Return the number of blocks in a plane's pool, and of its open blocks, in sum."""
+        """Return the number of blocks that stay in a plane's pool plus the number of its open blocks."""
         ftl = PageFtl.of(device.ftl)
         return max(_floor_blocks(device), ftl.gc.free_blocks or 0) + _open_blocks(device)

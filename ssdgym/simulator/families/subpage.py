@@ -1,4 +1,4 @@
-"""The sub-page family: its region and thresholds in units, the check that it can run full, its metrics."""
+"""The sub-page family: its region and thresholds in units, the check that a full device can run, metrics."""
 
 from typing import Any
 
@@ -15,16 +15,16 @@ from ssdgym.errors import SsdgymError
 from ssdgym.simulator import families
 
 _HOURS = 24
-#: Calendar hours are kept in 32 bits.
+#: Largest number of calendar hours, which are stored in 32 bits.
 _LAST_HOUR = 2**31 - 1
-#: In the mapping table: bytes of an array entry and of a hash table entry, and the full share of hash slots.
+#: Bytes of an array entry and of a hash table entry in the mapping table; share of hash entries in use.
 _ENTRY_BYTES, _HASH_ENTRY_BYTES, _LOAD_FACTOR = 4, 8, 0.5
 
 
 class SubpageFamily(families.FamilyBuilder):
     """Devices whose logical pages are subpages of a page of flash.
 
-    The blocks outside the region are counted in units: subpages with fgm, whole pages with the others.
+    Space outside the region is counted in *units*: subpages if the kind is fgm, otherwise pages of flash.
     """
 
     engine = SUBPAGE_FAMILY
@@ -36,7 +36,7 @@ class SubpageFamily(families.FamilyBuilder):
     counts_pages = False  # the blocks of a region are not in the index, and units may be pages of flash
 
     def check(self, device: DeviceConfig) -> None:
-        """Raise if GC could not reach its threshold once the device is full, or an advance could fail."""
+        """Raise if GC of a full device could not reach its threshold or find a victim that reclaims space."""
         least = device.geometry.planes * _valid_limit(device)
         units = device.logical_pages // (device.units_per_page // _units_per_page(device))
         if units >= least:
@@ -50,7 +50,7 @@ class SubpageFamily(families.FamilyBuilder):
             )
 
     def params(self, device: DeviceConfig) -> dict[str, int]:
-        """Return the thresholds in units, and one stream for data of the host and relocated data."""
+        """Return costs, thresholds in units, and one stream for both host data and relocated data."""
         ftl = SubpageFtl.of(device.ftl)
         units, timing = _units_per_block(device), device.timing
         barrier, floor = ftl.gc.mode == "barrier", _floor_blocks(device) * units
@@ -122,17 +122,18 @@ class SubpageFamily(families.FamilyBuilder):
     def metrics(self, state: State, i: int, device: DeviceConfig) -> dict[str, Any]:
         """Return the write amplification in bytes, that of small writes, counters and rates.
 
-        `write_amplification` counts bytes: `(N full_programs + subpage_programs) / host_pages_written`, over
-        all that the device has accepted. `request_waf` is that of small writes (None without any):
-        `small_flash_bytes / small_write_bytes`. `moved_bytes` counts relocated, kept and advanced subpages,
-        and a page for each eviction. `rmw_share` is the share of the host's page writes that are
-        read-modify-writes. With cgm, data that waits in the buffer, or was trimmed there, counts as parts of
-        whole pages; with other kinds the share is 0, and None if subftl makes some. `mean_gc_latency_ns` is
-        the mean of rounds and collections, with advances and without evictions. `mean_victim_valid_pages` is
-        that of rounds in the main area, in units. `energy_uj` includes all reads, programs and erases;
-        `erases` and `wear` include blocks of regions. `lost_pages` counts slots. `host_bytes_per_s` is per
-        simulated time, None if none has passed. `gc_energy_uj`, `clustered_share` and `mean_relocated_run`
-        are None.
+        `write_amplification` counts bytes: `(N full_programs + subpage_programs) / host_pages_written`, where
+        `host_pages_written` includes data in the buffer. `request_waf` is the write amplification of small
+        writes, `small_flash_bytes / small_write_bytes`, None without small writes. `moved_bytes` counts
+        relocated, kept and advanced subpages, and a page for each eviction. `rmw_share` is the share of the
+        host's page writes that are read-modify-writes. With cgm, data that waits in the buffer, or was
+        trimmed there, counts as parts of whole pages. With other kinds the share is 0; it is None if some
+        read-modify-writes are no evictions, or nothing was written. `mean_gc_latency_ns` is the mean of
+        rounds and collections, with advances and without evictions. `mean_victim_valid_pages` covers rounds
+        in the main area only, in units. `energy_uj` includes all reads, programs and erases; `erases` and
+        `wear` include blocks of regions. `lost_pages` counts slots. `host_bytes_per_s` is per simulated
+        second, None if no time has passed. `gc_energy_uj`, `clustered_share` and `mean_relocated_run` are
+        None.
         """
         counters, control = state.counters[i, 0], state.control[i, 0]
         counted = {name: int(state.tally[name][i, 0]) for name in TALLY.names or ()}
@@ -144,7 +145,7 @@ class SubpageFamily(families.FamilyBuilder):
         return {
             "write_amplification": families.ratio(programmed, written),
             "request_waf": families.ratio(counted["small_flash_bytes"], counted["small_write_bytes"]),
-            # In the main area, within the regions, and out of them.
+            # Moved in the main area, within the regions, and (evictions) out of the regions.
             "moved_bytes": moved * device.host_unit_bytes
             + counted["evictions"] * device.geometry.page_size_bytes,
             "rmw_share": _rmw_share(counted, written, device),
@@ -159,20 +160,20 @@ class SubpageFamily(families.FamilyBuilder):
         }
 
     def pages_programmed(self, state: State, i: int) -> int:
-        """Return the subpages that device `i` has programmed, empty ones included."""
+        """Return the subpages that device `i` has programmed since the last reset, empty ones included."""
         slots, counted = int(state.subpage["slots"][i, 0]), state.tally[i, 0]
         return slots * int(counted["full_programs"]) + int(counted["subpage_programs"])
 
     def reset_metrics(self, state: State, i: int) -> None:
-        """Clear the counters, and the length of the present run of relocated pages in each block."""
+        """Clear the counters, and in each block the length of the run of relocated pages that may go on."""
         super().reset_metrics(state, i)
         state.block["relocated_run"][i] = 0
 
     def check_ages(self, device: DeviceConfig) -> None:
-        """Accept all devices: subpages and pages keep their data for a time."""
+        """Accept all devices, because data ages in this family."""
 
     def pass_day(self, state: State, i: int, device: DeviceConfig) -> None:
-        """Age the data of device `i` by a day; start a sweep if subpages can be too old."""
+        """Age the data of device `i` by a day; start a sweep for old subpages if the FTL evicts them."""
         buffer = state.buffer[i, 0]
         if buffer["calendar_h"] > _LAST_HOUR - _HOURS:
             raise SsdgymError(f"device {device.name} is {buffer['calendar_h']} hours old, which is the most.")
@@ -181,7 +182,7 @@ class SubpageFamily(families.FamilyBuilder):
             buffer["sweep_plane"], buffer["sweep_slot"] = 0, 0
 
     def page_map(self, state: State, i: int, device: DeviceConfig) -> families.PageMap:
-        """Return the map of pages of device `i`; a page with a valid subpage is valid."""
+        """Return the map of pages of device `i`; a page of flash is valid if one of its subpages is."""
         geometry = device.geometry
         count, planes = geometry.physical_pages, geometry.planes
         valid, used = state.page_valid[i, :count] > 0, state.page_use[i, :count] > 0
@@ -195,7 +196,7 @@ class SubpageFamily(families.FamilyBuilder):
         )
 
     def whole_blocks_kept(self, device: DeviceConfig) -> int:
-        """Return the number of blocks in a plane's pool and region, and its open block."""
+        """Return the least blocks of a plane that suffice for its pool, its region and an open block."""
         ftl, blocks = SubpageFtl.of(device.ftl), 1
         while True:
             region = ftl.region_blocks_of(device.geometry.model_copy(update={"blocks_per_plane": blocks}))
@@ -208,8 +209,8 @@ def mapping_table_bytes(device: DeviceConfig) -> int:
     """Return the bytes that a controller needs for the map of a device.
 
     `mapping_table_bytes` is 4 bytes for each sector with fgm, otherwise 4 bytes for each group. A region adds
-    a hash table with entries of 8 bytes, half full (assumed), for all subpages that the region can hold: one
-    per page with subftl, `N` per page with sector_log.
+    a hash table with entries of 8 bytes, half full (assumed), for all subpages that can be valid in the
+    region: one per page with subftl, `N` per page with sector_log.
     """
     ftl, geometry = SubpageFtl.of(device.ftl), device.geometry
     if ftl.kind == "fgm":
@@ -221,7 +222,7 @@ def mapping_table_bytes(device: DeviceConfig) -> int:
 
 
 def _units_per_page(device: DeviceConfig) -> int:
-    """Return the units of account of a page of flash."""
+    """Return the number of units in a page of flash."""
     return device.units_per_page if SubpageFtl.of(device.ftl).kind == "fgm" else 1
 
 
@@ -232,13 +233,13 @@ def _units_per_block(device: DeviceConfig) -> int:
 def _floor_blocks(device: DeviceConfig) -> int:
     """Return the minimum of free blocks in the pool of a plane between GC rounds.
 
-    One is for the host, one for relocated pages, and one more is needed if cells wear out.
+    One block is for the host and one for relocated pages. One more is needed if cells wear out.
     """
     return 2 + families.reserve_blocks(device)
 
 
 def _kept_blocks(device: DeviceConfig) -> int:
-    """Return the number of blocks that GC leaves in a plane's pool."""
+    """Return the number of free blocks up to which GC collects a plane."""
     gc = SubpageFtl.of(device.ftl).gc
     return max(gc.free_blocks or 0, _floor_blocks(device))
 
@@ -246,8 +247,8 @@ def _kept_blocks(device: DeviceConfig) -> int:
 def _valid_limit(device: DeviceConfig) -> int:
     """Return the number of valid units outside the region at which a plane has no room for another page.
 
-    With this limit, some victim reclaims a page whenever GC has to go on. A victim with fewer invalid
-    subpages than a page holds reclaims none, because its valid subpages are gathered to whole pages.
+    Below this limit, there is a victim that reclaims a page whenever GC has to go on. A victim with fewer
+    invalid subpages than a page has reclaims no page, because its valid subpages fill whole pages again.
     """
     ftl = SubpageFtl.of(device.ftl)
     units, gained = _units_per_block(device), _units_per_page(device)
@@ -256,7 +257,7 @@ def _valid_limit(device: DeviceConfig) -> int:
 
 
 def _rmw_share(counted: dict[str, int], written: int, device: DeviceConfig) -> float | None:
-    """Return the share of the host's page writes that are read-modify-writes, if known."""
+    """Return the share of the host's page writes that are read-modify-writes; None if unknown."""
     if SubpageFtl.of(device.ftl).kind != "cgm":
         return 0.0 if written and counted["rmw_count"] == counted["evictions"] else None
     slots, subpage_bytes = device.units_per_page, device.host_unit_bytes
