@@ -20,7 +20,7 @@ from ssdgym.config.loading import Config
 from ssdgym.errors import SsdgymError, needing
 from ssdgym.files import DAMAGED_ZIP, refuse_special
 
-#: The context feature that chooses the head of an ordinal network with two: 0 is the first, 1 the second.
+#: The context feature that chooses between two heads of an ordinal network: 0 the first, 1 the second.
 SWITCH = "page_relocated"
 Start = Literal["cost_benefit", "greedy", "none"]
 
@@ -30,7 +30,7 @@ class ScorerConfig(Config):
 
     hidden: tuple[int, ...] = Field((32, 32), min_length=1, description="units of each hidden layer")
     pooling: Literal["mean_max", "none"] = Field(
-        "mean_max", description="summary of all candidates that is an input of each candidate's score"
+        "mean_max", description="mean and maximum of all candidates' features as inputs of each score, or none"
     )
     start: Start = Field("cost_benefit", description="heuristic by which the untrained scorer ranks; or none")
     sharpness: float = Field(

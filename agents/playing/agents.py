@@ -227,7 +227,7 @@ def heuristic(env: VectorEnv, policy: str) -> Behaviour:
     """Return a behaviour that chooses the candidate that the proposer `policy` of the environment picks.
 
     Raises:
-        SsdgymError: there is no such proposer. The behaviour raises it if the proposer picks no candidate.
+        SsdgymError: there is no such proposer. If it picks no candidate, the behaviour raises SsdgymError.
     """
     proposers = tuple(env.metadata["proposers"])
     if not proposers:

@@ -102,7 +102,7 @@ class CmaesLearner:
 
     @torch.inference_mode()
     def _play(self, vectors: np.ndarray) -> np.ndarray:
-        """Play an episode in every environment; return its returns, float64 (members, episodes of each)."""
+        """Play an episode per environment; return the returns, float64 (members, episodes per member)."""
         members, each = len(vectors), self.env.num_envs // len(vectors)
         sizes = [weights.numel() for weights in self._searched.values()]
         split = zip(

@@ -120,7 +120,7 @@ class PpoConfig(Config):
     entropy_coefficient: float = Field(0.0, ge=0)
     value_coefficient: float = Field(0.5, ge=0)
     max_gradient_norm: float = Field(0.5, gt=0)
-    target_kl: float | None = Field(None, gt=0, description="an update ends at 1.5 times this KL divergence")
+    target_kl: float | None = Field(None, gt=0, description="an update ends beyond 1.5 times this KL divergence")
     normalise: Literal["rewards", "returns"] = Field(
         "rewards",
         description="rewards are divided by the standard deviation of rewards or of discounted returns",
@@ -146,7 +146,7 @@ class PriorConfig(Config):
         0.7,
         gt=0,
         lt=1,
-        description="most mean probability of the clone's most likely candidate, so that PPO explores",
+        description="largest mean probability of the clone's most likely candidate, so that PPO explores",
     )
 
     @model_validator(mode="after")
@@ -179,7 +179,7 @@ class EvaluationConfig(Config):
         (), description="workloads, each with `episodes` of its own; (): that of the environment"
     )
     metric: str | None = Field(
-        None, description="metric; the best agent has its least geometric mean. null: the most mean return"
+        None, description="the best agent has the lowest geometric mean of this metric; null: highest return"
     )
 
     @model_validator(mode="after")
@@ -197,7 +197,7 @@ class TrainConfig(BasedConfig):
     algorithm: Literal["ppo", "cmaes"] = "ppo"
     environment: EnvironmentConfig = EnvironmentConfig()
     n_envs: int = Field(32, ge=1, description="number of environments, stepped together")
-    total_decisions: int = Field(200_000, ge=1, description="of all environments; rounded up to an update")
+    total_decisions: int = Field(200_000, ge=1, description="sum over environments, rounded up to an update")
     checkpoint_decisions: int = Field(50_000, ge=1, description="decisions from one checkpoint to the next")
     seed: int = Field(0, ge=0, lt=2**32)
     threads: int = Field(1, ge=1, description="threads of torch and of environment steps; affects results")

@@ -73,7 +73,7 @@ class WeightVectors:
 
 
 def _begin(network: nn.Module, card: AgentCard, inputs: Mapping[str, InputConfig]) -> None:
-    """Set scaling and initial weights of the features as `inputs` say."""
+    """Set scaling and initial weights of the features from `inputs`."""
     if isinstance(network, OrdinalNetwork):
         context = [inputs[name] for name in card.context_features]
         network.centre.copy_(torch.tensor([one.centre for one in context]))

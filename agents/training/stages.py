@@ -14,7 +14,7 @@ from ssdgym.config.loading import Config
 
 
 def segment_seed(seed: int, decisions: int) -> int:
-    """Return the 31-bit seed of the segment that begins after `decisions` decisions.
+    """Return the 31-bit seed of generators and episodes in the segment that begins after `decisions`.
 
     The seed depends only on the arguments, so a run that is resumed from a checkpoint has the same results
     as an uninterrupted run.

@@ -55,7 +55,7 @@ class Learner(Protocol):
 
 @contextmanager
 def environments_of(config: TrainConfig) -> Iterator[tuple[SB3VecEnv, list[SB3VecEnv]]]:
-    """Yield the training environments and the batches of validation environments; close them afterwards."""
+    """Yield the training environments, and one batch of validation environments per validation workload."""
     evaluation = config.evaluation
     played = [{"workload": workload} for workload in named_workloads(evaluation.workloads)] or [{}]
     kwargs = thread_arguments(config.environment.id, config.threads) | config.environment.kwargs

@@ -83,7 +83,7 @@ def evaluation_line(row: Row, best: bool) -> str:
 def validate(
     agent: AnyAgent, batches: Sequence[SB3VecEnv], first_seed: int, metric: str | None = None
 ) -> dict[str, float]:
-    """Play one whole episode in every environment, without exploration.
+    """Play one whole episode in every environment, without exploration; each batch begins at `first_seed`.
 
     Returns:
         `return_mean` and `return_min` (undiscounted), `reward_mean` per decision, and the mean of every

@@ -74,7 +74,7 @@ class ZooAgent:
         return {name: value for name, value in known.items() if value not in (None, "")}
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all fields and properties, ready for JSON."""
+        """Return a description of the agent that can be written as JSON."""
         return {
             "name": self.name,
             "path": str(self.path),

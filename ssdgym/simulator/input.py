@@ -18,7 +18,7 @@ from ssdgym.workloads.stream import load_workload, open_on
 
 #: Requests handed to the engine at a time.
 _CHUNK = 1 << 16
-#: Bound of arrival times: of 63 bits that a time shares with the number of a channel or die, 8 are for that.
+#: Bound of arrival times: a time has 55 of 63 bits; the others are for the number of a channel or die.
 LAST_ARRIVAL_NS = 2**55
 #: The horizon of a device that does not stop after a number of host pages.
 NO_HORIZON = 2**62

@@ -53,7 +53,7 @@ class Sampler:
         return {name: [row[index] for row in self._rows] for index, name in enumerate(_COLUMNS)}
 
     def metrics(self) -> dict[str, Any]:
-        """Return means over samples since the first erase, and the free pages of a plane at which GC starts.
+        """Return means over samples since the first erase, and the free pages per plane below which GC starts.
 
         There are no means without an erase. `threshold` is 0 if only a lack of free blocks starts GC.
         """

@@ -116,7 +116,7 @@ class Simulator(DecidedDevice):
     ) -> PreconditioningReport:
         """Fill this new device and overwrite it until garbage collection is steady; reset the metrics.
 
-        No simulated time passes. The FTL family's default policy chooses victims; placement is this device's.
+        No simulated time passes. The FTL family's default policy decides, but with this device's placement.
 
         Args:
             workload: the workload whose writes overwrite the device; None: uniform writes.
