@@ -30,7 +30,7 @@ class ScorerConfig(Config):
 
     hidden: tuple[int, ...] = Field((32, 32), min_length=1, description="units of each hidden layer")
     pooling: Literal["mean_max", "none"] = Field(
-        "mean_max", description="mean and maximum of all candidates' features as inputs of each score, or none"
+        "mean_max", description="mean and maximum of all candidates' features as further inputs, or none"
     )
     start: Start = Field("cost_benefit", description="heuristic by which the untrained scorer ranks; or none")
     sharpness: float = Field(

@@ -100,7 +100,7 @@ def _width(space: gym.Space) -> int:
 
 
 def _difference(ours: tuple[str, ...], theirs: tuple[str, ...]) -> str:
-    """Return a phrase: the first name of `ours` that `theirs` lacks, and the name at its place in `theirs`."""
+    """Return a phrase: the first name of `ours` that `theirs` lacks, and the name there in `theirs`."""
     i = next(i for i, name in enumerate(ours) if name not in theirs)
     if i < len(theirs):
         return f"number {i} ({ours[i]!r}, not {theirs[i]!r})"

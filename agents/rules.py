@@ -63,7 +63,7 @@ _NOTES = ("", "page_history")
 
 
 class CompiledNetwork:
-    """The network of an agent, in records of `dtype` that compiled rules read; `who` begins error messages."""
+    """The network of an agent, in records of `dtype` that compiled rules read; `who` begins its errors."""
 
     def __init__(self, card: AgentCard, weights: Weights, who: str, dtype: np.dtype = NETWORK) -> None:
         self.card, self.dtype = card, dtype

@@ -120,7 +120,7 @@ class PpoConfig(Config):
     entropy_coefficient: float = Field(0.0, ge=0)
     value_coefficient: float = Field(0.5, ge=0)
     max_gradient_norm: float = Field(0.5, gt=0)
-    target_kl: float | None = Field(None, gt=0, description="an update ends beyond 1.5 times this KL divergence")
+    target_kl: float | None = Field(None, gt=0, description="an update ends at 1.5 times this KL divergence")
     normalise: Literal["rewards", "returns"] = Field(
         "rewards",
         description="rewards are divided by the standard deviation of rewards or of discounted returns",

@@ -98,7 +98,7 @@ def _window(device: DeviceConfig) -> int:
 
 
 def _leaf_bits(device: DeviceConfig) -> int:
-    """Return the number of bits of the largest number of a channel or die, counted together."""
+    """Return the number of bits that suffice to number all channels and dies."""
     return (device.geometry.channels + device.geometry.dies - 1).bit_length()
 
 

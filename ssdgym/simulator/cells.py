@@ -84,7 +84,7 @@ def lifetime_metrics(state: State, i: int, device: DeviceConfig) -> dict[str, An
     | `endurance_per_host_page` | pages that all these erases allow to program / host pages written, None if \
     there are none; at the end of life: write amplification / `endurance_used` |
     | `max_erases`, `mean_erases`, `erases_cv` | erases of sub-blocks: most, mean, standard deviation / mean |
-    | `retired_blocks` | number of worn blocks |
+    | `retired_blocks` | number of blocks that are worn and no longer used |
     | `host_pages_at_first_retirement` | host pages written before the first block retired; None if none has |
     | `logical_pages_left` | logical pages; only `capacity: variant` lowers their number |
     """

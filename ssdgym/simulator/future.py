@@ -9,8 +9,8 @@ from ssdgym.config.device import DeviceConfig
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import TRIM, WRITE
 
-#: For how many host pages after a run data is followed, in multiples of the logical pages, if the workload is
-#: long enough. Data that is still valid after these host pages counts as dying then.
+#: Data is followed for this many times the logical pages of host writes after a run, if the workload has so
+#: many. Data that is still valid after these writes counts as dying then.
 BEYOND = 4
 
 
@@ -73,7 +73,7 @@ def deaths_after(
         written: bool (n,), or one bool for all pages; true: the host writes the page, false: it is relocated.
 
     Returns:
-        int64 (n,): the clock at which each page is next written or trimmed; 2**62 if it never is.
+        int64 (n,): the clock at which each page is next written or trimmed; 2**62 if no request does either.
     """
     pages, is_write = _pages_of(chunks)
     times = start + np.cumsum(is_write) - is_write

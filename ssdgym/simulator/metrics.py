@@ -15,7 +15,7 @@ from ssdgym.simulator.families import erases_of, family_of_state, ratio
 
 #: Percentiles, in hundredths of a percent, so that integers suffice to compute ranks.
 PERCENTILES = {"p50": 5000, "p95": 9500, "p99": 9900, "p99.9": 9990, "p99.99": 9999}
-#: The tail latency is of the slowest 1 of so many requests, 0.001 %, as in the 3D-NAND block size study.
+#: The slowest 1 in so many requests (0.001 %) make the tail latency, as in the 3D-NAND block size study.
 _REQUESTS_PER_SLOW_ONE = 100_000
 _BIN_MIDDLES = bin_middles()
 
@@ -28,7 +28,7 @@ BY_PAGE = (
 
 
 def metrics_of(state: State, i: int, device: DeviceConfig, lost: int | None = None) -> dict[str, Any]:
-    """Return the metrics of a device since their last reset; `lost` is its `count_lost`, None: count now.
+    """Return the metrics of a device since their last reset; `lost` is from `count_lost`, None: call it.
 
     Counts are of pages unless named otherwise. Ratios with denominator 0 are None. Families add metrics and
     define some differently.

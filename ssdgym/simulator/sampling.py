@@ -1,4 +1,4 @@
-"""Samples of a device while it runs: free pages, erases, planes with a GC round under way."""
+"""Samples of a device while it runs: free pages, erases, planes in which foreground GC is on."""
 
 from typing import Any
 
@@ -14,9 +14,9 @@ _COLUMNS = ("host_pages", "time_ns", "erases", *_MEANS)
 class Sampler:
     """Record a sample of the state of one simulator at each call.
 
-    The columns are `host_pages` written, `time_ns` and `erases`, all since the last reset of the metrics;
-    `free_pages/` `fewest`, `mean` and `first`, the smallest number of free pages of a plane, the mean over
-    planes and the number in plane 0; and `collecting_planes`, the planes with a GC round under way.
+    The columns `host_pages` (written), `time_ns` and `erases` count from the last reset of the metrics.
+    `free_pages/fewest` is the smallest number of free pages of a plane, `free_pages/mean` the mean, and
+    `free_pages/first` that of plane 0. In `collecting_planes` planes, foreground GC is on.
 
     Args:
         simulator: the simulator to sample. It does not change.
@@ -53,9 +53,9 @@ class Sampler:
         return {name: [row[index] for row in self._rows] for index, name in enumerate(_COLUMNS)}
 
     def metrics(self) -> dict[str, Any]:
-        """Return means over samples since the first erase, and the free pages per plane below which GC starts.
+        """Return means over samples since the first erase, and the `threshold` of free pages where GC starts.
 
-        There are no means without an erase. `threshold` is 0 if only a lack of free blocks starts GC.
+        There are no means without an erase. The threshold is 0 if only a lack of free blocks starts GC.
         """
         threshold = int(self._simulator.arrays.params["low_free"][0, 0])
         found: dict[str, Any] = {"free_pages": {"threshold": threshold}}

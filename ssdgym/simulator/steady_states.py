@@ -60,7 +60,7 @@ class PreconditioningReport:
     Attributes:
         host_pages: host pages written after the device was filled.
         write_amplification: write amplification of the last window, of writes of half the logical pages.
-        steady: whether it differed from that of the previous window by less than `TOLERANCE`.
+        steady: whether `write_amplification` differed by less than `TOLERANCE` from the previous window's.
     """
 
     host_pages: int

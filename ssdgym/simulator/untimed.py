@@ -18,7 +18,7 @@ from ssdgym.workloads.base import NO_REQUESTS
 
 @contextmanager
 def in_no_time(sim: DecidedDevice, policy: Policy | None, seed: int | None = None) -> Iterator[None]:
-    """Run the `with` block in no simulated time, under a policy and, unless None, with this device seed."""
+    """Run the `with` block in no simulated time, under `policy` and, if given, with `seed` as device seed."""
     params = sim.arrays.params[0, 0]
     own = sim.policy, params["timed"], params["seed"]
     scratch = {name: getattr(sim.arrays, name).copy() for name in family_of(sim.device).scratch}

@@ -1,7 +1,7 @@
 """FTL families in the simulator: building, checking and measuring their devices.
 
 A family consists of a model of its configuration (a subclass of `ssdgym.config.ftl.FtlConfig`), of arrays and
-operations in the engine, and of a subclass of `FamilyBuilder`, which connects both. Its name is a `mapping`.
+operations in the engine, and of a subclass of `FamilyBuilder`, which connects both. All have its `mapping`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ssdgym.engine.core.family import Family, Sizes, State
 from ssdgym.engine.decisions import ERASE
 from ssdgym.errors import SsdgymError
 
-#: States of a page: unwritten; written with newest data; written with other data.
+#: States of a page: unwritten; written with its newest data; written with old data.
 FREE, VALID, INVALID = 0, 1, 2
 
 
@@ -131,7 +131,7 @@ class FamilyBuilder(ABC):
         )
 
     def weighed(self, device: DeviceConfig) -> dict[str, Any]:
-        """Return values, for JSON, that a steady state depends on besides other fields of the device and FTL.
+        """Return values, for JSON, that a steady state depends on besides the fields in `cache_key`.
 
         By default these are the times of commands, which rules may read even if no time passes.
         """

@@ -190,7 +190,7 @@ class PageFamily(families.FamilyBuilder):
         own: Any = view_arrays(state, i, rule.memory, "place").memory
         of_levelling = ("levelling_rounds", "levelling_moves") if PageFtl.of(device.ftl).levelling else ()
         return {
-            # The rule clears these counters at the first page after a reset; before, they are old.
+            # The rule clears these counters at the first page after a reset; without a page they are 0.
             **{name: int(own[name][0]) if written else 0 for name in rule.counted},
             **({"streams": by_stream} if count > 1 else {}),
             **{name: int(counted[name]) for name in of_levelling},

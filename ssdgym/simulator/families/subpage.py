@@ -196,7 +196,7 @@ class SubpageFamily(families.FamilyBuilder):
         )
 
     def whole_blocks_kept(self, device: DeviceConfig) -> int:
-        """Return the least blocks of a plane that suffice for its pool, its region and an open block."""
+        """Return the smallest number of blocks that suffices for a plane's pool, region and open block."""
         ftl, blocks = SubpageFtl.of(device.ftl), 1
         while True:
             region = ftl.region_blocks_of(device.geometry.model_copy(update={"blocks_per_plane": blocks}))
@@ -239,7 +239,7 @@ def _floor_blocks(device: DeviceConfig) -> int:
 
 
 def _kept_blocks(device: DeviceConfig) -> int:
-    """Return the number of free blocks up to which GC collects a plane."""
+    """Return the number of free blocks of a plane below which GC starts."""
     gc = SubpageFtl.of(device.ftl).gc
     return max(gc.free_blocks or 0, _floor_blocks(device))
 
