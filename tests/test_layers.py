@@ -290,7 +290,7 @@ MOST_LINES = {
     "ssdgym.policy": 1_913,
     "ssdgym.config": 1_786,
     "ssdgym.baselines": 4_421,
-    "ssdgym.agents": 4_701,
+    "ssdgym.agents": 4_700,
     "ssdgym.experiments": 8_148,
     "ssdgym.workloads": 8_333,
     "ssdgym.envs": 5_949,

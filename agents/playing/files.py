@@ -52,7 +52,7 @@ class TrainedSource(FileSource):
         return str(self._card().arguments.get("objective", ""))
 
     def own_environment(self) -> EnvironmentConfig | None:
-        """Return the training's environment with the arguments of its decision, without device and workload."""
+        """Return the training's environment with its decision's arguments, without device and workload."""
         card = self._card()
         names = decision_arguments(card.environment)
         kept = {name: card.arguments[name] for name in names if name in card.arguments}

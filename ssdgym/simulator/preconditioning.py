@@ -39,7 +39,7 @@ _CHUNK = 1 << 16
 say: Callable[[str], None] | None = partial(print, file=sys.stderr, flush=True)
 SAY_EVERY_S = 10.0
 #: A device is steady once the write amplifications of two successive windows, each of writes of half the
-#: logical pages, differ by less than this share. `*_OVERWRITES` bound all writes, in logical pages.
+#: logical pages, differ by less than this share. `*_OVERWRITES` times all logical pages bound the writes.
 TOLERANCE = 0.02
 LEAST_OVERWRITES, MOST_OVERWRITES = 2.0, 10.0
 #: Number of successive requests without a write after which a workload is refused.
@@ -74,7 +74,7 @@ def precondition(sim: DecidedDevice, kind: Source, workload: Source | WorkloadCo
 
 
 def fill(sim: DecidedDevice, share: float = 1.0) -> None:
-    """Write the first `share` of the logical pages once, in order; without a policy, under the default one."""
+    """Write the first `share` of the logical pages once, in order, under its policy or the default one."""
     require_new(sim, "fill")
     with _beforehand(sim, sim.policy or get_policy(sim.device.ftl.usual_policy)):
         _fill(sim, share)
