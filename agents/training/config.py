@@ -49,7 +49,7 @@ def make_environment(config: EnvironmentConfig, n_envs: int, **overrides: Any) -
 
 def thread_arguments(env_id: str, threads: int) -> dict[str, int]:
     """Return `{"threads": threads}` if the environment has such an argument; otherwise an empty mapping."""
-    return {"threads": threads} if "threads" in inspect.signature(_entry_point(env_id)).parameters else {}
+    return {"threads": threads} if "threads" in inspect.signature(entry_point_of(env_id)).parameters else {}
 
 
 def check_arguments(env_id: str, kwargs: dict[str, Any]) -> None:
@@ -58,7 +58,7 @@ def check_arguments(env_id: str, kwargs: dict[str, Any]) -> None:
     Raises:
         SsdgymError: the id is unknown, has no native vector environment, or does not take the arguments.
     """
-    parameters = inspect.signature(_entry_point(env_id)).parameters
+    parameters = inspect.signature(entry_point_of(env_id)).parameters
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return
     for name in kwargs:
@@ -74,12 +74,12 @@ def default_of(env_id: str, argument: str) -> Any:
     check_arguments(env_id, {argument: None})
     if argument in gym.spec(env_id).kwargs:
         return gym.spec(env_id).kwargs[argument]
-    return inspect.signature(_entry_point(env_id)).parameters[argument].default
+    return inspect.signature(entry_point_of(env_id)).parameters[argument].default
 
 
 def check_device(config: EnvironmentConfig, device: DeviceConfig) -> None:
     """Raise if the decision of one of ssdgym's environments never arises on a device."""
-    options: type[Options] | None = getattr(_entry_point(config.id), "options_type", None)
+    options: type[Options] | None = getattr(entry_point_of(config.id), "options_type", None)
     if options is not None:
         given = {**gym.spec(config.id).kwargs, **config.kwargs}
         own = {name: given[name] for name in options.decision_arguments() if name in given}
@@ -88,11 +88,12 @@ def check_device(config: EnvironmentConfig, device: DeviceConfig) -> None:
 
 def decision_arguments(env_id: str) -> tuple[str, ...]:
     """Return the arguments that must be as in training when an agent acts; empty outside ssdgym."""
-    options: type[Options] | None = getattr(_entry_point(env_id), "options_type", None)
+    options: type[Options] | None = getattr(entry_point_of(env_id), "options_type", None)
     return () if options is None else options.decision_arguments()
 
 
-def _entry_point(env_id: str) -> Callable[..., Any]:
+def entry_point_of(env_id: str) -> Callable[..., Any]:
+    """Return the class of a registered environment's native vector environments."""
     try:
         entry_point = gym.spec(env_id).vector_entry_point
     except gym.error.Error as error:

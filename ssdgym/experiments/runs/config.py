@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, NonNegativeInt, Pos
 
 from ssdgym.agents.playing.agents import Source as AgentSource
 from ssdgym.agents.playing.files import source_of
-from ssdgym.agents.training.config import EnvironmentConfig
+from ssdgym.agents.training.config import EnvironmentConfig, entry_point_of
 from ssdgym.config.device import DeviceConfig, DeviceFields, Preconditioning, load_device, load_fields
 from ssdgym.config.fields import LAST_SEED, dotted, overlapping, read_seeds, with_changes
 from ssdgym.config.geometry import MAX_PAGES
@@ -206,9 +206,12 @@ def closed_loop(options: FtlOptions, workload: WorkloadConfig) -> FtlOptions:
 
 
 def _differs(given: EnvironmentConfig, own: EnvironmentConfig) -> bool:
-    """Return whether a set field or argument of one environment has another value in the other."""
-    fields = {**given.kwargs, **({"id": given.id} if "id" in given.model_fields_set else {})}
-    return any({**own.kwargs, "id": own.id}.get(name) != value for name, value in fields.items())
+    """Return whether the given class or a given argument is not the agent's own.
+
+    Several ids can have one class, as `SubFTL-v0` and `SubpageRegion-v0`; zips of Stable-Baselines3 name one.
+    """
+    other = "id" in given.model_fields_set and entry_point_of(given.id) is not entry_point_of(own.id)
+    return other or any(own.kwargs.get(name) != value for name, value in given.kwargs.items())
 
 
 def expand(config: ExperimentConfig, *, trusted: Collection[str] = ()) -> list[RunSpec]:

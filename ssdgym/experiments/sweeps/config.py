@@ -87,8 +87,8 @@ class AgentTrialConfig(Config):
 class PolicyTrialConfig(Config):
     """Every trial measures a heuristic.
 
-    The space may name `policy`, `policy.PARAMETER` (of any rule in it), `device` and `ftl.OPTION`. Device, FTL
-    options and preconditioning that are not given are those of the evaluation's suite, if it names one.
+    The space may name `policy`, `policy.PARAMETER` (of any rule in it), `device` and `ftl.OPTION`. If the
+    evaluation names a suite, this gives the device, the FTL options and the preconditioning that are missing.
     """
 
     kind: Literal["policy"]

@@ -166,6 +166,13 @@ def test_vary__of_a_field_that_a_device_has_not_are_refused(field: str, said: st
         runs(vary={field: [1]})
 
 
+def test_environment__of_the_agent_s_class_is_accepted__another_is_refused() -> None:
+    agent = {"devices": ["subftl-tiny"], "policies": [], "agents": ["subftl-v2-seed1"]}
+    check_runs(runs(**agent, environment={"id": "ssdgym/SubpageRegion-v0"}))
+    with pytest.raises(SsdgymError, match="its file names the environment and the arguments"):
+        runs(**agent, environment={"id": "ssdgym/EraseVictim-v0"})
+
+
 @pytest.mark.parametrize("split", ["training", "test"])
 def test_workloads__may_name_a_split_of_a_suite(split: str) -> None:
     named = load_suite("subftl").splits[split]
