@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ssdgym.config.device import DeviceConfig, with_ftl
 from ssdgym.config.fields import is_whole
 from ssdgym.config.page import SUB_BLOCK_PLACEMENTS, PageFtl
@@ -55,8 +53,7 @@ class ColdBlockDecision(Decision):
 
     def spec(self) -> ObservationSpec:
         """Return the specification of observations without features, which `ask` adds."""
-        spec = basic_spec(1 << self.kind, block_describer())
-        return spec._replace(proposed_columns=np.full(1, -1))
+        return basic_spec(1 << self.kind, block_describer())
 
 
 @dataclass(frozen=True, kw_only=True)
