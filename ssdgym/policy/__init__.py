@@ -1,11 +1,10 @@
 """Define, register and look up policies.
 
-A policy is a victim rule and, if its name says so, further rules: a placement, and rules for idle dies, for
-free blocks and for wear levelling. `greedy` leaves the further rules of the device as they are;
-`gsm+hotness_groups` brings its own placement. On devices of mapping block a policy is a single merge rule,
-such as `mmerge`. A victim rule is one decorated function. If it is written in the subset of Python that numba
-compiles, it runs inside the engine at full speed; with `compiled=False` it is plain Python and is called at
-every decision:
+A policy is a victim rule, optionally with a placement, an idle rule (garbage collection of idle dies), an
+allocation (which free block is opened) and a levelling rule. If a policy names no rule of a kind, the rule of
+the device remains: `greedy` keeps the device's placement, `gsm+hotness_groups` replaces it. On devices of
+mapping block a policy is a single merge rule, such as `mmerge`. A victim rule is one decorated function that
+numba compiles into the engine. With `compiled=False` it may be any Python, but runs far more slowly:
 
     from ssdgym.policy import victim_policy, choose_block, eligible, blocks_of
 
@@ -17,8 +16,8 @@ every decision:
                 best, best_time = block, view.block[block].closed_at
         return choose_block(view, choice, best)
 
-A placement is also one decorated function. It returns the stream of a page and changes nothing. A rule stores
-what it learns in records that it declares, and writes the records in hooks:
+A placement is also one decorated function. It returns the stream of a page and must not change any record. A
+rule can declare records of its own, here one for each logical page; hooks, called at events, write to them:
 
     from ssdgym.policy import placement_policy
 
@@ -32,8 +31,7 @@ what it learns in records that it declares, and writes the records in hooks:
     def count(view, plane, lpn, old_page, page, parameters):
         view.page_memory[lpn].writes += 1
 
-A rule for idle dies is one decorated function, too. It returns how many commands of garbage collection a die
-without other work may carry out:
+An idle rule returns how many commands of garbage collection (GC) an idle die may carry out:
 
     from ssdgym.policy import TO_THE_END, idle_policy, plane_to_collect
 
@@ -41,7 +39,8 @@ without other work may carry out:
     def below(view, die, gap_ns, parameters):
         return TO_THE_END if plane_to_collect(view, die, parameters.blocks, 0.0) >= 0 else 0
 
-A merge rule reads what each way to merge the blocks of a bundle costs, and returns the number of one way:
+A merge rule reads the costs of the candidates, the plans for merging a bundle (logical blocks that are merged
+together), and returns the number of a candidate:
 
     from ssdgym.policy import merge_policy
 
@@ -58,36 +57,36 @@ Functions are called with:
 * victim rule: `(view, plane, parameters, choice)`, writes the erase set to `choice` as pairs of a block and a
   mask of its sub-blocks, and returns the number of pairs;
 * placement: `(view, plane, lpn, source, parameters)`, returns a stream. With `targets=True` it may return
-  `MAX_STREAMS` + a sub-block of a block in the plane's pool; if it also adds `OPENS`, the block is opened for
-  stream 0. `source` is -1 for a page of the host, otherwise the physical page that is relocated;
-* idle rule: `(view, die, gap_ns, parameters)`, returns how many commands of a round (moves, and the erase as
-  the last) the die may carry out; the round is the current one or a new one. A negative number is the time in
-  ns until the next call. `gap_ns` is the time to the next arrival for rules with `oracle=True`, otherwise -1;
-* allocation rule: `(view, plane, stream, parameters)`, returns a block of the plane's pool;
-* levelling rule: `(view, plane, parameters)`, returns a closed block of the plane, or -1;
+  `MAX_STREAMS` + the number of a sub-block of a block in the plane's pool; if `OPENS` is added as well, the
+  block is opened for stream 0. `source` is -1 for a page of the host, otherwise the physical page relocated;
+* idle rule: `(view, die, gap_ns, parameters)`, returns the most commands (moves of pages, then an erase) that
+  the die may carry out of the round that runs or, if none runs, of a new round. If the result is `-t`, the
+  rule is called again after `t` ns. `gap_ns` is the time to the next arrival if `oracle=True`, else -1;
+* allocation: `(view, plane, stream, parameters)`, returns the block of the plane's pool that is opened;
+* levelling rule: `(view, plane, parameters)`, returns the closed block of the plane to empty, -1 for none;
 * merge rule: `(plans, case, parameters)`, returns the number of an `allowed` record of `plans`. Record 0 is a
   Merge, record `1 + l` an M-Merge with partial blocks of level `l`, and record `case[0].candidates - 1` the
   M-Merge of least cost;
-* hooks of the events `written`, `relocated`, `trimmed` and `invalidated` (before `written`, if old data
-  is overwritten, and with `trimmed`): `(view, plane, lpn, old_page, page, parameters)`, where -1 is no page;
+* hooks of the events `written`, `relocated`, `trimmed` and `invalidated` (old data became invalid; called
+  before `written` or `trimmed`): `(view, plane, lpn, old_page, page, parameters)`, where -1 is no page;
 * hooks of the events `opened`, `closed`, `scattered` (a page was programmed in a block of the pool),
-  `collected` (before pages move), `erased` (before the block is wiped), `recycled` (when the block is in the
-  pool again, or retired) and `attached` (when the rule begins on a plane, maybe with data; `block` is -1):
-  `(view, plane, block, parameters)`;
-* hooks of the events `answered` (`number` is the answer of the idle rule or agent) and `resumed` (a die has
+  `collected` (before pages move), `erased` (before the erase), `recycled` (after the erase, when the block is
+  in the pool again or retired) and `attached` (called for each plane when the rule first runs on a device,
+  which may hold data; `block` is -1): `(view, plane, block, parameters)`;
+* hooks of the events `answered` (`number` is the result of the idle rule or agent) and `resumed` (a die has
   work of the host again; `number` is the ns for which it was idle): `(view, die, number, parameters)`.
 
 `view` has the records of the device (`view.block[block].invalid`, `view.control[0].clock`) and those of the
 rule: `view.page_memory[lpn]`, `view.block_memory[block]`, `view.stream_memory[plane * streams + stream]` and
-`view.memory[0]`, all zero at the start; a merge rule has no records. Parameters are read by name:
-`parameters.exponent`.
+`view.memory[0]`. The rule's records are zero at the start; a merge rule has none. Parameters are read by
+name: `parameters.exponent`.
 
 A composition can have a name of its own:
 
     policy_alias("tidy", "youngest+sep_gc", source="an example")
 
-Packages of policies register with the entry point group `ssdgym.policies`. This module has all that a rule
-needs.
+A package registers its policies by entry points of the group `ssdgym.policies`. A rule needs no other module
+of ssdgym than this one.
 """
 
 from ssdgym.engine.blocks.index import longest_quiet, most_invalid_block, next_by_invalid, prefetch_block

@@ -1,7 +1,7 @@
-"""An order of the blocks of each plane by a rule's own key, which gives the first block without a scan.
+"""Helpers that find a block: an order of a plane's blocks, a scan by a score, the next stream with room.
 
-It is a tournament tree: each leaf is a block, and each inner node holds the better block of its two children.
-A changed block is only noted; the next look-up of the first block updates the nodes above it.
+The order is a tournament tree: each leaf is a block, and each inner node stores that block of its two
+children which comes first. A changed block is noted in a list; the next look-up updates the nodes above it.
 """
 
 from collections.abc import Callable
@@ -13,21 +13,21 @@ from ssdgym.engine.erase.legality import blocks_of, eligible
 
 
 class BlockOrder(NamedTuple):
-    """Kernels that keep blocks in order, and the declarations that a rule needs for them."""
+    """Kernels that keep blocks in order, and the fields that a rule must declare to use them."""
 
-    block: list[tuple[str, str]]  # fields of the rule's record per block ...
-    stream: list[tuple[str, str]]  # ... and per plane and stream
-    touch: Any  # (view, block): notes that the key or the membership of a block has changed
-    first: Any  # (view, plane) -> block, -1 if the order is empty
+    block: list[tuple[str, str]]  # fields for the rule's option `block`
+    stream: list[tuple[str, str]]  # fields for the rule's option `stream`
+    touch: Any  # (view, block); call it when the result of `belongs` or `before` for a block may have changed
+    first: Any  # (view, plane) -> the first block of the order, -1 if the order is empty
 
 
 def block_order(name: str, belongs: Callable[..., bool], before: Callable[..., bool]) -> BlockOrder:
-    """Make an order of blocks.
+    """Make an order of the blocks of each plane.
 
     Args:
-        name: prefix of the names of the fields.
-        belongs: kernel (view, block), whether a block is in the order.
-        before: kernel (view, a, b), whether `a` comes before `b`. Both belong. One of two comes first.
+        name: prefix of the names of the fields; if a rule has several orders, their prefixes must differ.
+        belongs: kernel (view, block) -> whether a block is in the order.
+        before: kernel (view, a, b) -> whether block `a` comes before `b`; both are in the order. No ties.
     """
     winner, following, noted, head = (f"{name}_{field}" for field in ("winner", "next", "noted", "head"))
 
@@ -51,7 +51,7 @@ def block_order(name: str, belongs: Callable[..., bool], before: Callable[..., b
 
     @kernel
     def repair(view: Any, plane: Any, block: Any) -> None:
-        """Update the nodes above a block, up to a node that another block wins as before."""
+        """Update the nodes above a block, up to the first node that stores the same other block as before."""
         blocks = view.params[0].blocks
         node = block - plane * blocks + blocks
         best = at(view, plane, node)
@@ -81,11 +81,11 @@ def block_order(name: str, belongs: Callable[..., bool], before: Callable[..., b
 
 
 def best_by(score: Callable[..., float]) -> Any:
-    """Make a kernel (view, plane, parameters) that returns the best block of a plane, -1 if there is none.
+    """Make a kernel (view, plane, parameters) that returns a plane's block of largest score, -1 for none.
 
     Args:
-        score: kernel (view, block, parameters), called for eligible blocks; -1 excludes a block. If several
-            blocks have the largest score, the one with the lowest number is the best.
+        score: kernel (view, block, parameters) -> float of 0 or more, or -1 to exclude the block. It is
+            called for eligible blocks. If several blocks have the largest score, the lowest number is chosen.
     """
 
     @kernel
@@ -103,7 +103,7 @@ def best_by(score: Callable[..., float]) -> Any:
 
 @kernel
 def stream_to_fill(view: Any, plane: Any, last: Any, streams: Any) -> Any:
-    """Return the first stream after `last`, the last one in use, that has an open block; else `last`."""
+    """Return the first stream above `last` with an open block, so that it gets filled; otherwise `last`."""
     for stream in range(last + 1, streams):
         if view.open_sub_block[plane * MAX_STREAMS + stream] >= 0:
             return stream

@@ -14,10 +14,10 @@ from ssdgym.enums import EraseUnit, Isolation, MultiPlane
 from ssdgym.policy.registry import register
 from ssdgym.policy.rules import HookT, Kind, Rule, choice_of
 
-#: Options that declare records, with the part of a `Memory` that each stands for.
+#: Options that declare records, and the attribute of `Memory` that each option sets.
 _RECORDS = {"page": "page", "block": "block", "stream": "stream", "memory": "device"}
 _KEPT = "parameters trusted page block stream memory table controller_bytes"
-#: The options of each kind.
+#: The options that the decorator of each kind of rules accepts.
 _OPTIONS: dict[Kind, str] = {
     "victim": f"{_KEPT} compiled erase_unit isolation multi_plane shares_memory_with equivalent",
     "placement": f"{_KEPT} streams relocation_streams relocated_to targets counted oracle online equivalent",
@@ -34,14 +34,14 @@ class RuleFunction(Protocol):
     """A function registered as a rule."""
 
     def __call__(self, *arguments: Any) -> int:
-        """Take a decision."""
+        """Decide; `ssdgym.policy` describes the arguments and the result for each kind of rules."""
 
     def on(self, event: str) -> Callable[[HookT], HookT]:
         """Register the decorated function as the rule's hook of an event."""
 
 
 def _rule(kind: Kind, name: str, source: str, function: Any, options: Mapping[str, Any]) -> Rule:
-    """Make a rule from its declarations, and register it."""
+    """Make a rule from the arguments of its decorator, and register it."""
     unknown = set(options) - set(_OPTIONS[kind].split())
     if unknown:
         raise TypeError(f"policy {name}: unexpected keyword argument {min(unknown)!r}")
@@ -68,16 +68,16 @@ def _rule(kind: Kind, name: str, source: str, function: Any, options: Mapping[st
 def rule(
     kind: Kind, name: str, *, source: str, **options: Any
 ) -> Callable[[Callable[..., int]], RuleFunction]:
-    """Register the decorated function as a rule, with hooks by `function.on`.
+    """Register the decorated function as a rule, and add the decorator `function.on(event)` for its hooks.
 
     Args:
         kind: kind of the rule. Decorators such as `victim_policy` fill it in.
         name: name of the rule in policies.
         source: the paper or book that describes the rule.
-        options: fields of `Rule` that the kind has. `parameters` are names and defaults, in the order of the
-            function's values; a bounded one is `(default, least)` or `(default, least, most)`. `page`,
+        options: attributes of `Rule` that its kind has. `parameters` maps names to defaults or, for values
+            with bounds, to `(default, least)` or `(default, least, most)`. `page` (for each logical page),
             `block`, `stream` (for each stream of each plane) and `memory` (for the device) list the fields of
-            the records that the rule keeps; fields are zero at the start.
+            the rule's records as pairs of name and dtype; fields are zero at the start.
     """
 
     def decorate(function: Callable[..., int]) -> RuleFunction:
@@ -97,10 +97,10 @@ merge_policy = partial(rule, "merge")
 
 
 def tracker(name: str, *, source: str, **options: Any) -> Rule:
-    """Register a rule that takes no decisions and observes a device in hooks, which `rule.on(event)` adds."""
+    """Register a rule that takes no decisions, and return it; its hooks are added with `rule.on(event)`."""
     return _rule("tracker", name, source, None, options)
 
 
 def built_in_placement(name: str, *, source: str, equivalent: Callable[..., int]) -> None:
-    """Register a placement that is a part of the engine, with a function that makes the same choices."""
+    """Register a placement of the engine, and `equivalent`, a function that makes the same choices."""
     _rule("placement", name, source, None, {"streams": STREAMS.get(name, 1), "equivalent": equivalent})

@@ -27,7 +27,7 @@ from ssdgym.policy.rules import ABOUT, Kind, Rule
 
 
 def available_policies() -> dict[str, Policy]:
-    """Return all registered policies with a victim rule by name: single rules and named compositions."""
+    """Return all registered victim rules and named compositions as policies, by name."""
     policies = {name: get_policy(name) for name in registered_policies()}
     return {name: policy for name, policy in policies.items() if policy.main.kind == "victim"}
 
@@ -38,15 +38,15 @@ def available_rules(kind: Kind) -> dict[str, Rule]:
 
 
 def get_policy(spec: str | Policy) -> Policy:
-    """Return the policy of a text: `greedy`, `d_choices(d=5)`, `greedy+sep_gc`, `speedupgc`.
+    """Return the policy that a text names: `greedy`, `d_choices(d=5)`, `greedy+sep_gc`, `speedupgc`.
 
-    The parts may stand in any order: each has the kind under which it is registered.
+    The names may stand in any order, because each rule is registered under its kind.
 
     Args:
-        spec: the text, or a ready policy.
+        spec: the text, or a policy, which is returned unchanged.
 
     Raises:
-        SsdgymError: there is no such policy, placement or parameter, or a kind of rule is given twice.
+        SsdgymError: a rule or parameter does not exist, a value is wrong, or two rules are of one kind.
     """
     if isinstance(spec, Policy):
         return spec
@@ -56,7 +56,7 @@ def get_policy(spec: str | Policy) -> Policy:
 
 
 def _joined(text: str, alias: Alias | None = None) -> Policy:
-    """Return the policy of the rules that a text names; with `alias`, the text is its composition."""
+    """Return the policy of the rules that a text names; if `alias` is given, `text` is its composition."""
     parts = parse_policy(text)
     where = f"policy {alias.name} ({text})" if alias else f"policy {text!r}"
     found: dict[str, tuple[Any, dict[str, float]]] = {}
@@ -90,12 +90,13 @@ def _joined(text: str, alias: Alias | None = None) -> Policy:
 def policy_for(
     policy: str | Policy | None, device: Source | DeviceConfig, ftl: FtlConfig | dict[str, Any] | None = None
 ) -> Policy | None:
-    """Return the policy of a text for a run on a device.
+    """Return the policy that a text names for a run on a device; `None` for `None`.
 
     Args:
-        policy: the text; `"default"` for the device's policy; `None` if the caller takes the decisions.
+        policy: the text, where `"default"` is the default policy of the device's FTL; `None` if the caller
+            takes the decisions.
         device: name, path, mapping or model of the device.
-        ftl: another FTL, or a mapping of the fields to change.
+        ftl: an FTL that replaces the device's, or a mapping of the fields to change; `None`: no change.
 
     Raises:
         SsdgymError: there is no such policy, or no such device.
@@ -114,21 +115,22 @@ def device_for(
     ftl: FtlConfig | dict[str, Any] | None = None,
     policy: str | Policy | None = None,
 ) -> DeviceConfig:
-    """Return the device as a policy runs it, with `ftl` in place of its FTL or of some of its fields.
+    """Return the device with the changes of `ftl` and with the rules and erase unit that a policy needs.
 
     Args:
         device: name, path, mapping or model of the device.
-        ftl: another FTL, or a mapping of the fields to change.
+        ftl: an FTL that replaces the device's, or a mapping of the fields to change; `None`: no change.
         policy: text of a policy, as for `policy_for`; `None` if the caller takes the decisions.
 
     Raises:
-        SsdgymError: they do not fit each other, or `ftl` and the policy name different placements.
+        SsdgymError: device, FTL and policy do not fit each other, or `ftl` and policy name different
+            placements.
     """
-    # Fields may fit each other only after the changes; without changes, all are checked here.
+    # If `ftl` changes fields, they are checked together only after the changes.
     model = load_device(device) if ftl is None else load_fields(device)
     chosen = policy_for(policy, model, ftl)
     if chosen and isinstance(ftl, dict) and isinstance(ftl.get("placement"), str):
-        # The placement is set together with the policy's erase unit, which it may need.
+        # A placement may need the policy's erase unit, so `adapt` sets both in one step.
         placement = rule_of_kind("placement", ftl["placement"], f"device {model.name}: ftl.placement")
         if placement != chosen.beside.get("placement"):
             chosen = chosen.with_rule(placement)
@@ -138,7 +140,7 @@ def device_for(
 
 
 def rules_for(device: DeviceConfig, policy: Policy | None) -> np.ndarray:
-    """Return the compiled rule of each decision, then those of the trackers, (kinds + trackers,) RULE."""
+    """Return the compiled rule of each kind of decision, then the trackers, (kinds + trackers,) RULE."""
     rules, placing = no_rules(), rules_on(device)
     if placing and placing[0].function is not None:
         rules[PLACE] = placing[0].record

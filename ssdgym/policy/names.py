@@ -13,10 +13,10 @@ from typing import Any
 from ssdgym.errors import SsdgymError
 from ssdgym.own_code import import_own
 
-#: The name of a rule; or a prefix, a colon and a name or path, as in `agent:NAME` and `module:rule`.
+#: The name of a rule, optionally after a prefix and a colon, as in `agent:NAME` and `module:rule`.
 _NAME = r"[\w.-]+(?::[\w./~-]+)?"
 _PART = rf"\s*({_NAME})\s*(?:\(([^()]*)\)\s*)?"
-#: The whole of a policy.
+#: The text of a policy.
 FORM = re.compile(rf"{_PART}(?:\+{_PART})*")
 
 #: The name that stands for the default policy of a device.
@@ -24,10 +24,10 @@ DEFAULT = "default"
 
 
 def parse_policy(text: str) -> list[tuple[str, dict[str, float]]]:
-    """Return the parts of a policy such as `d_choices(d=5)+sep_gc`: names, each with its parameters.
+    """Return the name and the parameters of each rule in the text of a policy: `d_choices(d=5)+sep_gc`.
 
     Raises:
-        SsdgymError: the text is not of that form.
+        SsdgymError: the text is not of this form, a parameter is given twice, or its value is no number.
     """
     if FORM.fullmatch(text) is None:
         raise SsdgymError(
@@ -53,15 +53,14 @@ def _parse_parameters(name: str, inner: str) -> dict[str, float]:
 
 
 def label_of(name: str, parameters: Mapping[str, float]) -> str:
-    """Return a name with all its parameters, as `parse_policy` reads it."""
-    # Numbers have all their digits; whole numbers have no fraction.
+    """Return the name and all parameters of a rule as a text that `parse_policy` reads."""
     given = (f"{key}={repr(float(value)).removesuffix('.0')}" for key, value in parameters.items())
     inner = ", ".join(given)
     return f"{name}({inner})" if inner else name
 
 
 def check_name(name: str) -> None:
-    """Raise if a policy could not be looked up under this name.
+    """Raise if a rule cannot have this name.
 
     Raises:
         SsdgymError: the name has a character that names may not have, or is `default`.
@@ -75,16 +74,16 @@ def check_name(name: str) -> None:
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """Return what to write instead of an unknown name."""
+    """Return the end of an error message about an unknown name: the most similar known name, or all names."""
     names = list(known)
     near = get_close_matches(name, names, n=1, cutoff=0.61)
     return f"did you mean {near[0]}?" if near else f"known: {', '.join(names)}."
 
 
 def files_of(functions: Iterable[Callable[..., Any]]) -> list[Path]:
-    """Return the files of functions and of what they import from their own package, sorted.
+    """Return the source files of functions and of the modules that they import from their package, sorted.
 
-    The package of a rule of ssdgym is `ssdgym.baselines`, so modules that all rules import are left out.
+    The package of a rule of ssdgym is `ssdgym.baselines`, so `ssdgym.policy` and the engine are left out.
     """
     files: set[Path] = set()
     todo: list[str] = []
@@ -107,14 +106,14 @@ def files_of(functions: Iterable[Callable[..., Any]]) -> list[Path]:
 
 
 def _is_near(other: str, name: str) -> bool:
-    """Return whether `other` is an imported module of the package of the module `name`."""
+    """Return whether `other` is an imported module, in the same package as the module `name`."""
     depth = 2 if name.partition(".")[0] == __name__.partition(".")[0] else 1
     return other in sys.modules and other.split(".")[:depth] == name.split(".")[:depth]
 
 
 @cache
 def _imported(source: bytes, package: str) -> tuple[str, ...]:
-    """Return the full names of all modules and objects that a source file imports."""
+    """Return the full names of all modules and objects that the source of a module of `package` imports."""
     names: list[str] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -127,7 +126,7 @@ def _imported(source: bytes, package: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-#: Modules that find rules that are not registered, by the prefix before the colon in their names.
+#: Modules with a function `rule_named`, which makes the rule, by the prefix before the colon in its name.
 FOUND_BY = {"agent": "ssdgym.agents.rules"}
 _IN_MODULE = re.compile(r"([A-Za-z_][\w.]*):")
 
@@ -143,10 +142,10 @@ def import_rules(policy: str, *, trust: bool) -> None:
 
     Args:
         policy: text of the policy.
-        trust: whether their code may be executed.
+        trust: whether modules that are not imported yet may be imported, which executes their code.
 
     Raises:
-        SsdgymError: imports are not allowed, or the module does not exist.
+        SsdgymError: an import is not allowed, or a module does not exist or raises an error.
     """
     for module in modules_of(policy):
         if module not in sys.modules and not trust:

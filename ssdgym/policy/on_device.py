@@ -1,6 +1,6 @@
-"""Rules that the FTL of a device names, the fields that they need, and the layout of their records.
+"""Rules that the FTL of a device names, the device fields that they need, and the layout of their records.
 
-All rules of a role share one record for each page, block and stream; each rule has its own fields in it.
+The rules of one role (see `ROLES`) share the records of pages, blocks and streams; each has its own fields.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,17 +17,17 @@ from ssdgym.errors import SsdgymError
 from ssdgym.policy.registry import rule_of_kind
 from ssdgym.policy.rules import ABOUT, Kind, Rule
 
-#: The kinds of rules that a policy may have beside its main rule, and the fields in which the FTL of a device
-#: names them.
+#: The kinds of rules that a policy may have beside its main rule (the victim rule), and the field of the FTL
+#: that names the rule of each kind.
 BESIDE: dict[Kind, str] = {
     "placement": "placement",
     "idle": "gc.idle",
     "allocation": "block_allocation",
     "levelling": "levelling",
 }
-#: The fields for all rules that an FTL can name. It names a victim rule if the device keeps its records.
+#: The fields for all rules that an FTL can name. It names a victim rule only if the rule keeps records.
 _NAMED: dict[Kind, str] = {"victim": "victim", **BESIDE}
-#: Roles, named as in the engine: the kinds of a role share records. Trackers share those of the placement.
+#: A role is one or more kinds of rules that share records. Trackers also have the role `place`.
 Role = Literal["victim", "place", "idle", "wear"]
 ROLES: dict[Role, tuple[Kind, ...]] = {
     "victim": ("victim",),
@@ -35,7 +35,7 @@ ROLES: dict[Role, tuple[Kind, ...]] = {
     "idle": ("idle",),
     "wear": ("allocation", "levelling"),
 }
-#: Alignment of the fields of each rule in the shared records, in bytes.
+#: The fields of each rule begin at a multiple of this number of bytes in a shared record.
 _ALIGNED = 8
 
 
@@ -44,7 +44,7 @@ def _named_by(ftl: PageFtl) -> dict[Kind, str | None]:
 
 
 def _named_on(device: DeviceConfig, kinds: Iterable[Kind]) -> dict[Kind, Rule]:
-    """Return the rules of some kinds that a device's FTL names; only FTLs of the page family name rules."""
+    """Return the rules of `kinds` that a device's FTL names; only FTLs of the page family name rules."""
     if not isinstance(device.ftl, PageFtl):
         return {}
     named = _named_by(device.ftl)
@@ -56,12 +56,12 @@ def _named_on(device: DeviceConfig, kinds: Iterable[Kind]) -> dict[Kind, Rule]:
 
 
 def beside_on(device: DeviceConfig) -> dict[Kind, Rule]:
-    """Return the rules beside the main one that the FTL of a device names, by their kinds."""
+    """Return the rules of the kinds `BESIDE` that the FTL of a device names, by kind."""
     return _named_on(device, BESIDE)
 
 
 def rules_on(device: DeviceConfig, role: Role = "place") -> list[Rule]:
-    """Return the rules of a device in one role, with a common layout of their records.
+    """Return the rules that a device's FTL names for one role, with a common layout of their records.
 
     In the role `place`, the placement is the first rule, and the trackers follow it.
     """
@@ -73,10 +73,10 @@ def rules_on(device: DeviceConfig, role: Role = "place") -> list[Rule]:
 
 
 def tracking(text: str, where: str) -> Rule:
-    """Return the rule that a text in `ftl.trackers` names: a tracker, or a placement that is only observed.
+    """Return the rule that a text in `ftl.trackers` names: a tracker, or a placement that places no page.
 
     Raises:
-        SsdgymError: there is no such rule or parameter, or the rule has a hook of periods.
+        SsdgymError: there is no such rule or parameter, or the rule has a hook of `period`.
     """
     rule = rule_of_kind(("placement", "tracker"), text, where)
     if "period" in rule.hooks:
@@ -85,7 +85,7 @@ def tracking(text: str, where: str) -> Rule:
 
 
 def side_by_side(memories: Sequence[Memory]) -> list[Memory]:
-    """Return the records of several rules with their fields at different offsets of one shared record."""
+    """Return the memory of each rule with its fields at offsets that no other rule uses in shared records."""
     parts = {
         part.name: _within_one([getattr(memory, part.name) for memory in memories]) for part in fields(Memory)
     }
@@ -122,18 +122,18 @@ def with_rules(
     where: str | None = None,
     **changes: Any,
 ) -> DeviceConfig:
-    """Return the device with rules, and with other values in some fields, checked as a whole.
+    """Return the device with these rules in its FTL and with changed fields, checked as a whole.
 
     Args:
         device: the device. It is returned unchanged if it has these rules and values already.
-        beside: rules by their kind, in place of those that the FTL of the device names. An idle rule also
-            replaces `gc.background_fraction`.
-        victim: the victim rule. If it keeps records, the FTL names it, otherwise `ftl.victim` stays.
+        beside: by kind, rules that replace those that the FTL of the device names. An idle rule also sets
+            `gc.background_fraction` to `None`.
+        victim: the victim rule. `ftl.victim` is set to it if it keeps records or uses those of a placement.
         where: first words of errors, by default the name of the device.
-        changes: values by the name of the field.
+        changes: new values of fields of the device, by name.
 
     Raises:
-        SsdgymError: there is no such rule, or the values do not fit each other.
+        SsdgymError: there is no such rule, or the device cannot have these rules or values together.
     """
     ftl = device.ftl
     if isinstance(ftl, PageFtl):
@@ -170,7 +170,7 @@ def with_rules(
 
 
 def _check_placement(victim: Rule, placement: Rule) -> None:
-    """Raise if a victim rule needs the records of another placement than this one."""
+    """Raise if a victim rule needs the records of a placement, and `placement` is none that it can use."""
     if victim.needs_placement and placement.name not in victim.shares_memory_with:
         shared = victim.shares_memory_with[0]
         raise SsdgymError(
@@ -180,6 +180,6 @@ def _check_placement(victim: Rule, placement: Rule) -> None:
 
 
 def streams_of(device: DeviceConfig) -> int:
-    """Return the number of write streams of a plane: that of the placement, or more for an agent."""
+    """Return the write streams of a plane: those of the placement, but at least `ftl.min_streams`."""
     (placement,) = _named_on(device, ("placement",)).values()
     return max(placement.streams, PageFtl.of(device.ftl).min_streams)

@@ -1,7 +1,8 @@
-"""A tracker of the costs of each page that an agent has placed, from its placement to its end.
+"""A tracker that measures the costs of each placement decision of an agent, for the agent's training.
 
-Each physical copy of a page has an account. It is settled when the decision has no further effect: when the
-agent's next decision relocates the copy, or when the block is erased after the copy has become invalid.
+Each copy of a page that an agent has placed has an account of its costs. To settle an account is to store the
+costs for the environment. This happens when the agent decides where the copy is relocated to, or when the
+block is erased after the copy has become invalid.
 """
 
 from __future__ import annotations
@@ -21,31 +22,31 @@ from ssdgym.policy.rules import Rule
 
 @dataclass(frozen=True)
 class CreditTracker(Rule):
-    """A tracker whose parameters set the sizes of its records to those that a device needs."""
+    """A tracker whose parameters `pages_per_block` and `pages` set the lengths of arrays in its records."""
 
     def with_parameters(self, given: Mapping[str, float]) -> CreditTracker:
-        """Return the same tracker with other parameters, and with records of matching sizes."""
+        """Return the tracker with the given parameters, and with records of matching sizes."""
         rule = super().with_parameters(given)
         slots, rows = int(rule.parameters["pages_per_block"]), int(rule.parameters["pages"])
         of_block = [
-            ("decision", "i4", (slots,)),  # decision that placed the copy, from 1; 0: not the agent's
-            ("moves", "i4", (slots,)),  # relocations by the device's own placement since then
+            ("decision", "i4", (slots,)),  # number of the decision that placed the copy, from 1; 0: none
+            ("moves", "i4", (slots,)),  # relocations, by the device's own placement, since the decision
             ("died", "i8", (slots,)),  # clock at which the copy became invalid
         ]
         of_device = [
-            ("due", "i4"),  # number of the next decision, from 1; 0: before the episode
-            ("settled", "i4"),  # number of filled rows
+            ("due", "i4"),  # number of the agent's next decision, from 1; 0: the episode has not begun
+            ("settled", "i4"),  # number of settled accounts; each has a row in the following arrays
             ("decision", "i4", (rows,)),
-            ("moves", "i4", (rows,)),
+            ("moves", "i4", (rows,)),  # relocations of the copy
             ("waited", "i8", (rows,)),  # host pages from the copy's invalidation to the erase of its block
-            ("following", "i4", (rows,)),  # number of the decision that relocated the copy; 0: none
+            ("following", "i4", (rows,)),  # number of the decision that relocated the copy; 0: it was erased
         ]
         memory = Memory(block=np.dtype(of_block, align=True), device=np.dtype(of_device, align=True))
         return replace(rule, memory=memory)
 
 
-#: `host` and `relocated` are 1 if the agent places host pages and relocated pages. A step settles at most as
-#: many rows as there are physical `pages`, because each account belongs to one physical page.
+#: Parameters: `host` and `relocated` are 1 if the agent places host pages or relocated pages, otherwise 0.
+#: `pages` is the number of physical pages: a step of the environment settles at most one account for each.
 page_credit = CreditTracker(
     "tracker",
     "page_credit",
@@ -74,7 +75,7 @@ def _open(view, page, decision, moves):
 
 @kernel
 def _settle(view, decision, moves, waited, following):
-    """Store the costs of a decision; they are read after the step."""
+    """Store the costs of a decision; the environment reads them after its step."""
     memory = view.memory[0]
     row = memory.settled
     memory.decision[row] = decision
@@ -93,7 +94,7 @@ def _end(view, page):
 
 @kernel
 def _take_number(view):
-    """Return the number of the decision that has just been carried out; 0 before the episode."""
+    """Return the number of the agent's decision that has just been carried out; 0 before the episode."""
     memory = view.memory[0]
     number = memory.due
     if number > 0:
@@ -120,7 +121,7 @@ def trimmed(view, plane, lpn, old_page, page, parameters):
 
 @page_credit.on("relocated")
 def relocated(view, plane, lpn, old_page, page, parameters):
-    """Settle the account of a relocated copy if the agent decided its target; otherwise move the account."""
+    """Settle the account of a copy if the agent chose its new place; otherwise keep it for the new copy."""
     block, slot = _place_of(view, old_page)
     account = view.block_memory[block]
     decision, moves = account.decision[slot], account.moves[slot] + 1

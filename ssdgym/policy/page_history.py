@@ -1,7 +1,6 @@
-"""A tracker of the history of each page and of the pages in each stream, for features of agents.
+"""A tracker that records the history of each page and of the pages in each stream, for features of agents.
 
-The records of a page say how often and when the host has written it, and how its neighbours were written.
-They are updated when events happen, so they contain nothing from the future.
+The records of a page contain how often and when the host has written it and its neighbours (see `GROUP`).
 """
 
 from math import log2
@@ -9,53 +8,53 @@ from math import log2
 from ssdgym.engine.core.kernel import helper as kernel
 from ssdgym.policy.decorators import tracker
 
-#: Logical pages of an aligned group, whose writes are counted together.
+#: A group is this number of consecutive logical pages. Its fields are in the record of its first page.
 GROUP = 16
-#: Time constant of the moving means of a stream, in pages written to it.
+#: Each page programmed in a stream has the weight 1 / 64 in the moving means of the stream.
 _LATELY = 64.0
-#: Slow counts of updates halve after this many times the logical pages have been written.
+#: `slow_updates` is halved after this number times the logical pages has been written.
 SLOW = 8.0
 
 page_history = tracker(
     "page_history",
     source="The intervals and counts that PHFTL, ML-DT and DOGI (FAST 2026) choose their features among",
     page=[
-        ("written", "i8"),  # clock of the last host write, from 1; 0 = never
-        ("grouped", "i8"),  # of the first page of a group: clock of the last write to the group
-        ("interval", "f4"),  # host pages between the last two host writes; 0 = there were none
-        ("earlier", "f4"),  # the interval before that
-        ("updates", "f4"),  # number of host writes, of which older ones count less
-        ("slow_updates", "f4"),  # as `updates`, but older writes lose weight more slowly
-        ("net_updates", "i4"),  # host writes minus relocations, never below 0
-        ("group_updates", "f4"),  # of the first page of a group: `updates` of the whole group
+        ("written", "i8"),  # clock of the last host write of the page, from 1; 0 = never written
+        ("grouped", "i8"),  # clock of the last host write to the group
+        ("interval", "f4"),  # host pages between the last two host writes; 0 = fewer than two writes
+        ("earlier", "f4"),  # `interval` before the last host write
+        ("updates", "f4"),  # host writes; the count is halved after as many host pages as logical pages
+        ("slow_updates", "f4"),  # host writes; the count is halved after `SLOW` times as many host pages
+        ("net_updates", "i4"),  # host writes minus relocations; a relocation never lowers it below 0
+        ("group_updates", "f4"),  # `updates` of the whole group
         ("moves", "i4"),  # relocations since the last host write
     ],
     stream=[
-        ("age", "f4"),  # moving mean of the `log_age` of pages written to the stream
-        ("relocated", "f4"),  # moving mean of the share of these pages that were relocated
+        ("age", "f4"),  # moving mean of the `log_age` of the pages programmed in the stream
+        ("relocated", "f4"),  # moving share of these pages that were relocated pages
     ],
     memory=[
-        ("interval", "f4"),  # moving mean of the write intervals of pages, as `log_pages`
-        ("surprise", "f4"),  # moving mean of the difference between intervals of a page, as `log_pages`
+        ("interval", "f4"),  # moving mean of `log_pages(interval)` over all host writes
+        ("surprise", "f4"),  # moving mean of abs(log_pages(interval) - log_pages(earlier))
     ],
 )
 
 
 @kernel
 def faded(view, count, since, halving):
-    """Return a count that fades: half of it is left after `halving` times the logical pages are written."""
+    """Return a count reduced since clock `since`: half is left after `halving` times the logical pages."""
     return count / (1.0 + (view.control[0].clock - since) / (halving * view.params[0].logical_pages))
 
 
 @kernel
 def log_pages(view, pages):
-    """Return log4 of a number of host pages, at least 1, in tenths of the logical pages."""
+    """Return log4(10 * max(pages, 1) / logical pages) of a number of host pages."""
     return log2(10.0 * max(pages, 1.0) / view.params[0].logical_pages) / 2.0
 
 
 @kernel
 def _note_interval(view, own):
-    """Add the last write interval of a page to the statistics of all intervals."""
+    """Update the moving means of `memory` with the last write interval of a page."""
     memory, share = view.memory[0], SLOW / view.params[0].logical_pages
     interval = log_pages(view, own.interval)
     memory.interval += (interval - memory.interval) * share

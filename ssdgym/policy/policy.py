@@ -1,4 +1,4 @@
-"""Policies: one rule for each kind of decision, and the device fields that they need."""
+"""Policies: a main rule and further rules beside it, and how they change the fields of a device."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from ssdgym.policy.rules import ABOUT, Kind, Rule
 
 @dataclass(frozen=True)
 class Policy:
-    """A rule for each kind of decision.
+    """A main rule, and further rules by the kind of their decision.
 
     Attributes:
-        main: the victim rule or, on devices of mapping block, the merge rule, which has no other rules beside
-            it. The policy has the name of its main rule.
-        beside: the other rules, by the kinds of `ssdgym.policy.on_device.BESIDE`. If a kind is missing, the
+        main: the victim rule or, on devices of mapping block, the merge rule, which stands alone.
+        beside: the further rules, by the kinds of `ssdgym.policy.on_device.BESIDE`. If a kind is missing, the
             rule that the device's FTL names is used.
-        alias: the alias by which the policy was looked up, if there is one.
+        alias: the alias by which the policy was looked up; `None` if it was not looked up by an alias.
     """
 
     main: Rule
@@ -34,7 +33,7 @@ class Policy:
 
     @property
     def victim(self) -> Rule:
-        """The rule that chooses what is erased.
+        """The victim rule.
 
         Raises:
             SsdgymError: the main rule is a merge rule.
@@ -48,27 +47,26 @@ class Policy:
 
     @property
     def name(self) -> str:
-        """Name of the main rule, or of the composition."""
+        """Name of the alias if there is one, otherwise of the main rule."""
         return self.alias.name if self.alias else self.main.name
 
     @property
     def source(self) -> str:
-        """The paper or book that the main rule, or the composition, is from."""
+        """The paper or book that describes the alias if there is one, otherwise the main rule."""
         return self.alias.source if self.alias else self.main.source
 
     @property
     def parts(self) -> tuple[Rule, ...]:
-        """The rules that the policy brings."""
+        """The main rule, then the rules beside it."""
         return self.main, *self.beside.values()
 
     def with_parameters(self, given: Mapping[str, float]) -> Policy:
-        """Return the same policy with other parameters, each in the first rule that has such a parameter.
+        """Return the policy with new values of parameters, each in the first of `parts` that has it.
 
-        The main rule is first, then the placement, then the others. A parameter whose default is a whole
-        number takes whole numbers only.
+        The value must be whole if the parameter's default is an integer.
 
         Raises:
-            SsdgymError: a name or value is wrong, or the policy is an alias.
+            SsdgymError: no rule has such a parameter, a value is wrong, or the policy has an alias.
         """
         if given and self.alias:
             composition = self.alias.composition
@@ -85,10 +83,10 @@ class Policy:
         return replace(self, main=main, beside={rule.kind: rule for rule in beside})
 
     def with_rule(self, rule: Rule) -> Policy:
-        """Return the same policy with a rule beside its main one.
+        """Return the policy with one more rule beside its main rule.
 
         Raises:
-            SsdgymError: the policy has a rule of that kind already, or is a merge rule.
+            SsdgymError: the policy has a rule of this kind already, or its main rule is a merge rule.
         """
         kind = ABOUT[rule.kind].called
         if self.main.kind == "merge":
@@ -105,14 +103,14 @@ class Policy:
         return replace(self, beside={kind: rules[kind] for kind in BESIDE if kind in rules})
 
     def adapt(self, device: DeviceConfig) -> DeviceConfig:
-        """Return the device as this policy runs it.
+        """Return the device with the fields that this policy needs.
 
-        Its FTL names the policy's other rules, and its erase unit and multi-plane commands are those that the
-        victim rule needs. If the erase unit does not change, the isolation does not change either.
+        The FTL names the rules in `beside`. Erase unit and multi-plane setting are those that the main rule
+        needs, if it needs any. The isolation changes, to that of the main rule, only with the erase unit.
 
         Raises:
-            SsdgymError: the device has no decisions of this kind, cannot erase such units, or has too few
-                blocks for the placement.
+            SsdgymError: the device has no decisions for the main rule, cannot erase its unit, or has, for
+                example, too few blocks for the placement.
         """
         usual = registered(device.ftl.usual_policy)
         if isinstance(usual, Rule) and usual.kind != self.main.kind:
@@ -146,19 +144,19 @@ class Policy:
         """The text of the policy with all parameters, which `get_policy` reads."""
         if not self.alias:
             return "+".join(rule.label for rule in self.parts)
-        # Rules of the composition are not repeated behind its alias.
+        # The alias stands for the rules of its composition, so only further rules follow.
         own = dict(parse_policy(self.alias.composition))
         return "+".join([self.name, *(rule.label for rule in self.parts[1:] if rule.name not in own)])
 
     @property
     def composition(self) -> str:
-        """The label, with the composition in place of its alias."""
+        """The label, in which the composition replaces its alias."""
         return self.alias.composition + self.label.removeprefix(self.name) if self.alias else self.label
 
     def placed_on(self, device: DeviceConfig) -> Policy:
-        """Return the policy with the rules of a device in place of its own ones beside the main rule."""
+        """Return the policy whose rules beside the main rule are those that the FTL of a device names."""
         return replace(self, beside=beside_on(device))
 
     def source_digest(self) -> str:
-        """Return a hash of the code of its rules and their hooks."""
+        """Return the SHA-256 hash, in hexadecimal, of the code of the policy's rules and their hooks."""
         return hashlib.sha256(b"".join(rule.code for rule in self.parts)).hexdigest()

@@ -18,13 +18,13 @@ from ssdgym.policy.rules import ABOUT, Kind, Rule, choice_of
 
 @dataclass(frozen=True)
 class Alias:
-    """A name for a composition, whose rules may be registered after it.
+    """A name for a composition of rules. The rules may be registered later than the alias.
 
     Attributes:
         name: name by which the composition is looked up.
-        composition: a victim rule and, after a `+`, a placement, each with its parameters; or a merge rule.
+        composition: text of a policy without aliases, such as `gsm+hotness_groups`.
         source: the paper or book that describes the composition.
-        changes: fields of the main rule that have other values in the composition.
+        changes: by name, values of attributes that replace those of the main rule.
     """
 
     name: str
@@ -45,16 +45,18 @@ def policy_alias(
     erase_unit: str | None = None,
     multi_plane: str | None = None,
 ) -> None:
-    """Give a composition a name, which results show: `speedupgc` for `gsm+hotness_groups`.
-
-    The name may be that of the composition's placement: `midas` for `chain+midas`.
+    """Register a name for a composition, which results then show: `speedupgc` for `gsm+hotness_groups`.
 
     Args:
-        name: name by which the composition is looked up.
-        composition: a victim rule and, after a `+`, a placement, each with its parameters; or a merge rule.
+        name: name of the composition. It may be the name of its placement: `midas` for `chain+midas`.
+        composition: text of a policy without aliases.
         source: the paper or book that describes the composition.
-        erase_unit: the erase unit, in place of the victim rule's. The device then has no isolation.
-        multi_plane: which planes of a die one erase may include, in place of the victim rule's setting.
+        erase_unit: the erase unit that replaces the victim rule's. A device whose erase unit differs is set
+            to this unit and to `isolation: none`. `None`: the victim rule's unit.
+        multi_plane: which planes of a die one erase may include; `None`: the victim rule's setting.
+
+    Raises:
+        SsdgymError: the name is taken or not allowed, or another argument is wrong.
     """
     check_name(name)
     parse_policy(composition)
@@ -76,7 +78,7 @@ def register(rule: Rule) -> None:
     """Register a rule under its name.
 
     Raises:
-        SsdgymError: the name is taken or not allowed, or the rule has too many parameters.
+        SsdgymError: the name is taken or not allowed, or there are too many parameters or wrong arguments.
     """
     check_name(rule.name)
     if rule.function is not None and not is_own(rule.function):
@@ -101,42 +103,40 @@ def register(rule: Rule) -> None:
 
 
 def _names_own_placement(alias: Alias, rule: Rule | None = None) -> bool:
-    """Return whether an alias has the name of its own placement; as a whole policy the name is the alias."""
+    """Return whether an alias has the name of a placement (`rule` or a registered one) in its composition."""
     written = dict(parse_policy(alias.composition))
     return alias.name in written and (rule or _RULES[alias.name]).kind == "placement"
 
 
 def _home(rule: Rule) -> str:
-    """Return the module of a rule; only this module may register the rule again, as a notebook does."""
+    """Return the module of a rule; only this module may register a rule of the same name again."""
     return rule.function.__module__ if rule.function is not None else "the engine"
 
 
 def _load_own() -> None:
-    """Import the policies of ssdgym, so that their names are taken before other packages register rules."""
+    """Import the rules of ssdgym, so that other packages cannot register rules under their names."""
     for module in ("ssdgym.baselines", "ssdgym.policy.page_history", "ssdgym.policy.page_credit"):
         importlib.import_module(module)
 
 
 def load_plugins() -> None:
-    """Import the policies of ssdgym and of installed packages, which registers them."""
+    """Register the rules of ssdgym and of installed packages by importing their modules."""
     _load_own()
     for plugin in plugins_of("ssdgym.policies"):
         plugin.load()
 
 
 def registered(name: str, *, alone: bool = False) -> Rule | Alias | None:
-    """Return a rule or an alias by name, also of installed packages; `None` if there is none.
-
-    `agent:NAME` is an agent. For `module:rule` the module must be imported already, so that the look-up
-    executes no code of a user.
+    """Return the rule or alias with a name, also of installed packages; `None` if there is none.
 
     Args:
-        name: name of the rule or alias.
-        alone: whether the name is a whole policy. If an alias and a placement share the name, a whole policy
-            is the alias; a part of a policy is the placement.
+        name: name of the rule or alias, `agent:NAME` for an agent, or `module:rule`. The module must be
+            imported already, because a look-up executes no code of users.
+        alone: whether the name is the whole text of a policy. If an alias and a placement share the name,
+            the alias is returned if `alone`, otherwise the placement.
 
     Raises:
-        SsdgymError: an agent cannot be a rule, or there is no such module or rule.
+        SsdgymError: the agent cannot be a rule, the module is not imported, or it has no such rule.
     """
     kind, colon, rest = name.partition(":")
     if colon and kind in FOUND_BY:
@@ -156,7 +156,7 @@ def registered(name: str, *, alone: bool = False) -> Rule | Alias | None:
 
 
 def registered_rules(*kinds: Kind) -> list[str]:
-    """Return the names of all rules of some kinds, sorted."""
+    """Return the names of all rules of these kinds, sorted."""
     load_plugins()
     return sorted(name for name, rule in _RULES.items() if rule.kind in kinds)
 
@@ -170,8 +170,8 @@ def rule_of_kind(kind: Kind | tuple[Kind, ...], text: str, where: str) -> Rule:
     """Return the rule of a kind that a text names, such as `sep_gc` or `threshold(blocks=4)`.
 
     Args:
-        kind: a kind such as `placement`, or several allowed kinds.
-        text: name and parameters.
+        kind: the kind that the rule must have, or a tuple of allowed kinds.
+        text: name of the rule and, in parentheses, values of its parameters.
         where: first words of errors.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Rules: a function that decides, its parameters, and the device fields that it needs."""
+"""Rules: functions that decide, with their parameters, records, hooks and requirements on the device."""
 
 from __future__ import annotations
 
@@ -26,19 +26,20 @@ from ssdgym.policy.names import files_of, hint, label_of
 
 ChoiceT = TypeVar("ChoiceT", bound=Choice)
 HookT = TypeVar("HookT", bound=Callable[..., Any])
-#: The event that begins a period of host pages; only placements may have a hook of it, in plain Python.
+#: The event of which only placements may have a hook, in plain Python: `(view, parameters)`, followed by
+#: `future` if `oracle=True`. The hook returns the number of host pages until its next call.
 PERIODIC = "period"
 
-#: What a rule decides; a tracker follows a device in hooks and decides nothing.
+#: What a rule decides. A tracker decides nothing; its hooks record events of a device.
 Kind = Literal["victim", "placement", "idle", "allocation", "levelling", "merge", "tracker"]
 
 
 class About(NamedTuple):
-    """The names of a kind of rules."""
+    """How the engine and error messages name a kind of rules."""
 
-    shape: str  # name in the engine for the function's signature
+    shape: str  # key of the function's signature in `ssdgym.engine.decisions.SHAPES`
     called: str  # name in errors
-    arguments: tuple[str, ...] = ()  # arguments of a function in plain Python
+    arguments: tuple[str, ...] = ()  # arguments of the function, if it may be plain Python
 
 
 ABOUT: dict[Kind, About] = {
@@ -53,7 +54,7 @@ ABOUT: dict[Kind, About] = {
 
 
 def choice_of(kind: type[ChoiceT], word: str, where: str) -> ChoiceT:
-    """Return one of several choices by its word; `where` names the field in the error."""
+    """Return the member of an enumeration that equals `word`; `where` begins the error if there is none."""
     for choice in kind:
         if choice == word:
             return choice
@@ -67,46 +68,48 @@ def new_choice() -> np.ndarray:
 
 @dataclass(frozen=True)
 class Rule:
-    """A function that takes one kind of decision, and its parameters.
+    """A function that takes one kind of decision, and what it needs.
 
     `ssdgym.policy` describes the arguments and results of the functions of each kind.
 
     Attributes:
         kind: kind of the decision.
         name: name of the rule, unique over all kinds of rules.
-        function: the rule; `None` for a tracker, and for a placement that is a part of the engine.
+        function: the function that decides; `None` for a tracker, and for a placement of the engine.
         source: the paper or book that describes the rule.
         compiled: whether the function is compiled into the engine. Only victim and merge rules may be plain
             Python, which is called at every decision.
         parameters: values by name, in the order in which they are declared.
-        bounds: the smallest and largest allowed value by name. Without an entry, any value is allowed.
-        memory: records that the rule keeps, part of the state of every device it runs on.
-        table: returns the number of u4 words of `view.table` on a device, 0 at the start; `None`: no table.
-        controller_bytes: returns the bytes that a controller would need for the records and the table on a
-            device; `None`: the bytes that they take here.
+        bounds: the smallest and largest allowed value of parameters, by name. A parameter that is missing
+            here may have any finite value.
+        memory: records that the rule keeps in the state of every device on which it runs.
+        table: (device configuration) -> number of u4 words of `view.table`, which are 0 at the start; `None`:
+            the rule has no table.
+        controller_bytes: (device configuration) -> bytes that a controller would need for the records and the
+            table; `None`: the bytes that they take in the simulator.
         hooks: functions called at events of pages, blocks and dies, by the name of the event.
         trusted: whether a rule of another package is compiled without checks. An index out of range can then
             end the process or remain unnoticed.
-        erase_unit: the erase unit that a victim rule needs. A device with another one runs with this one, and
-            with `isolation`. `None`: whole blocks, which every device can erase.
+        erase_unit: the erase unit that a victim rule needs. A device with a different unit is changed to this
+            unit and to `isolation`. `None`: the rule erases whole blocks, as every device can.
         isolation: see `erase_unit`.
         multi_plane: which planes of a die one erase may include; `None`: as the device sets it.
-        shares_memory_with: placements whose records a victim rule uses if it runs with one of them. Its own
-            hooks are then not called. A rule without own records runs with these placements only.
-        equivalent: a function that makes the same choices, to propose them while another policy decides: a
-            victim rule without its records, or the code of a placement that is a part of the engine.
+        shares_memory_with: placements whose records a victim rule reads, in place of its own, if it runs with
+            one of them; its own hooks are then not called. A rule without records runs with these only.
+        equivalent: a function that makes the same choices without records. Environments call it to propose
+            candidates while another policy decides. A placement of the engine has only this function.
         streams: number of write streams of a placement in a plane, each with its own open block.
-        relocation_streams: number of streams that relocated pages of a round can go to; with several, a plane
-            keeps three free blocks and not two; 0: relocated pages go to sub-blocks of the pool.
+        relocation_streams: number of streams that relocated pages of a round can go to. If it is above 1, GC
+            keeps at least three free blocks in a plane, otherwise two. 0: they go to sub-blocks of the pool.
         relocated_to: the stream of all relocated pages, so that the function places host pages only; `None`:
             the function places all pages.
-        targets: whether a placement may also return sub-blocks of the pool. The data that a host page
-            replaces is then invalidated before the function is called.
-        counted: fields of a placement's `view.memory[0]` that are metrics. The rule clears them at the first
-            host page after a reset of the counters.
-        oracle: whether the rule sees the future. A placement gets the future of the run in its hook of
-            `period`, in untimed runs by `Simulator.run` only; an idle rule gets the time to the next arrival,
-            otherwise -1; with a levelling rule, pages move to the block with least erases left.
+        targets: whether a placement may also return sub-blocks of the pool. The old data of a host page is
+            then invalidated before the function is called.
+        counted: fields of a placement's `view.memory[0]` that are metrics. A hook of the rule must set them
+            to 0 at the first host page after a reset of the counters.
+        oracle: whether the rule is given the future. A placement's hook of `period` is called with the future
+            of an untimed `Simulator.run`, otherwise with `None`. An idle rule is called with the time to the
+            next arrival. A levelling rule moves pages to the free block with fewest erases left.
         online: whether a placement learns on the device on which it runs. Tables then list it as learned.
     """
 
@@ -136,7 +139,7 @@ class Rule:
     online: bool = False
 
     def __post_init__(self) -> None:
-        """Raise if there are no streams to place pages in, or too many."""
+        """Raise SsdgymError if the numbers of streams are out of range."""
         if not (0 if self.targets else 1) <= self.relocation_streams <= self.streams <= MAX_STREAMS:
             raise SsdgymError(
                 f"policy {self.name} declares {self.streams} streams, {self.relocation_streams} of them for "
@@ -150,28 +153,26 @@ class Rule:
 
     @property
     def keeps_memory(self) -> bool:
-        """Whether the rule must observe the events of a device."""
+        """Whether the rule has hooks, or uses records of its own or of a placement."""
         return bool(self.hooks or self.shares_memory_with or self.memory != Memory())
 
     @property
     def needs_placement(self) -> bool:
-        """Whether the rule runs only with the placements whose records it uses."""
+        """Whether the rule has no records of its own and runs only with placements whose records it uses."""
         return bool(self.shares_memory_with) and self.memory == Memory()
 
     @property
     def proposing(self) -> Rule:
-        """The rule that proposes candidates for this one: its equivalent, if set, or itself."""
+        """The rule with `equivalent` as its function and without records; without `equivalent`, the rule."""
         if self.equivalent is None:
             return self
         return replace(self, function=self.equivalent, memory=Memory(), hooks={}, shares_memory_with=())
 
     def with_parameters(self, given: Mapping[str, float]) -> Self:
-        """Return the same rule with other parameters.
-
-        A parameter whose default is a whole number takes whole numbers only.
+        """Return the rule with new values of parameters.
 
         Raises:
-            SsdgymError: a name or value is wrong.
+            SsdgymError: there is no such parameter, or a value is out of bounds or not whole as its default.
         """
         changed = {name: self._checked(name, value) for name, value in given.items()}
         return replace(self, parameters={**self.parameters, **changed})
@@ -193,14 +194,14 @@ class Rule:
 
     @property
     def label(self) -> str:
-        """The name with all parameters, as it is written in a policy."""
+        """The name with all parameters, as in the text of a policy."""
         return label_of(self.name, self.parameters)
 
     @property
     def code(self) -> bytes:
-        """The source files of the function and the hooks, with what they import from their package.
+        """The bytes of the source files of function and hooks, and of the modules they import (`files_of`).
 
-        For functions that were typed at a prompt, it is their bytecode.
+        If functions have no files, such as those typed at a prompt, their bytecode.
         """
         functions = [one for one in (self.function, *self.hooks.values()) if one is not None]
         files = files_of(functions)
@@ -217,7 +218,7 @@ class Rule:
 
     @cached_property
     def values(self) -> Any:
-        """The parameters for plain Python: by name, and by number in order of declaration."""
+        """The parameters for plain Python, a named tuple of floats in order of declaration."""
         return _named(tuple(self.parameters))(*map(float, self.parameters.values()))
 
     @property
@@ -232,7 +233,7 @@ class Rule:
 
     @property
     def address(self) -> int:
-        """Address of the compiled function; compiles at first use."""
+        """Address of the function, compiled at first use; SsdgymError if the function cannot be compiled."""
         if not self.compiled:
             raise SsdgymError(f"policy {self.name} is plain Python and cannot run inside the engine.")
         assert self.function is not None, "the engine has the code of this rule"
@@ -249,7 +250,7 @@ class Rule:
 
     @cached_property
     def record(self) -> np.ndarray:
-        """The rule and its hooks for the engine, shape () RULE; compiles at first use."""
+        """The rule and its hooks for the engine, shape () RULE; they are compiled at first use."""
         record = np.zeros((), RULE)
         record["choose"] = self.address if self.function else 0
         record["parameters"] = self.vector
@@ -284,7 +285,7 @@ class Rule:
 
 @cache
 def _named(names: tuple[str, ...]) -> Any:
-    """Return the class of parameters with these names, cached: each class makes kernels compile anew."""
+    """Return the one class of named tuples with these names: numba compiles kernels anew for each class."""
     return namedtuple("Parameters", names)
 
 
@@ -292,14 +293,15 @@ def _named(names: tuple[str, ...]) -> Any:
 def _compile(
     function: Callable[..., Any], shape: str, memory: Memory, names: tuple[str, ...], checked: bool
 ) -> tuple[int, Any]:
-    """Return the address of a rule's machine code, compiled once per process, and what keeps it alive."""
+    """Compile a function once per process; return the code's address, and an object that keeps the code."""
     return rule_address(function, SHAPES[shape], VIEW_TYPE, memory, names, checked)
 
 
 def rule_error(error: Exception, rules: Iterable[Rule]) -> Exception:
-    """Turn an exception from running rules into an error that names the policy; return other exceptions.
+    """Return an SsdgymError that names the rules which may have raised an exception; or the exception itself.
 
-    Compiled code gives neither the index that was out of range nor its line; a rule in plain Python does.
+    Suspects are the rules whose functions are in the traceback, otherwise all rules of other packages. For a
+    rule in plain Python the error also contains the line.
     """
     rules = [rule for rule in rules if rule.function is not None]
     frames = traceback.extract_tb(error.__traceback__)
@@ -323,7 +325,7 @@ def rule_error(error: Exception, rules: Iterable[Rule]) -> Exception:
 
 
 def _places_of(rule: Rule) -> set[tuple[str, str]]:
-    """Return file and name of the functions of a rule."""
+    """Return pairs of file and name, one for each function and hook of a rule."""
     functions = (function for function in (rule.function, *rule.hooks.values()) if function is not None)
     codes = [getattr(function, "py_func", function).__code__ for function in functions]
     return {(code.co_filename, code.co_name) for code in codes}
