@@ -1,4 +1,4 @@
-"""Heuristic policies, classic and of papers, one small file per source; importing this registers them."""
+"""Heuristic rules, classic and from papers, one module per source; importing the package registers them."""
 
 import importlib
 import pkgutil

@@ -1,14 +1,14 @@
-"""Idle rules without memory: how many commands of background garbage collection an idle die carries out."""
+"""Idle rules without records: how many commands of background garbage collection an idle die carries out."""
 
 from ssdgym.policy import TO_THE_END, idle_policy, kernel, move_ns, pages_to_move, plane_to_collect
 
-#: A plane is collected if it has fewer free pages than `blocks` blocks, or than `share` of its own pages.
+#: Parameters of the limit of free pages below which a plane is collected; `threshold` explains them.
 BELOW: dict[str, tuple[float, ...]] = {"blocks": (4, 0), "share": (0.0, 0.0, 1.0)}
 
 
 @kernel
 def needed_ns(view, plane):
-    """Return the time of a round's next command; before a round, the longer of a relocation and an erase."""
+    """Return the ns of the next command of a plane's round; without a round, max(relocation, erase)."""
     if view.plane[plane].round_leader < 0:
         return max(move_ns(view), view.params[0].erase_ns)
     return move_ns(view) if pages_to_move(view, plane) > 0 else view.params[0].erase_ns
@@ -16,16 +16,16 @@ def needed_ns(view, plane):
 
 @idle_policy("blocking", source="folklore")
 def blocking(view, die, gap_ns, parameters):
-    """Collect nothing in idle times, so that the host waits for all garbage collection."""
+    """Collect nothing in idle times, so that all garbage collection is foreground GC."""
     return 0
 
 
 @idle_policy("threshold", source="folklore", parameters=BELOW)
 def threshold(view, die, gap_ns, parameters):
-    """Collect while a plane of the die has few free pages.
+    """Collect while a plane of the die has fewer free pages than `blocks` blocks have pages.
 
-    The limit is the number of pages of `blocks` blocks or, if `share` is above 0, this share of the plane's
-    pages. With `share` the rule does the same as the option `gc.background_fraction`.
+    If `share` is above 0, the limit is this share of the plane's pages, whatever `blocks` is. The rule then
+    does the same as the option `gc.background_fraction`.
     """
     return TO_THE_END if plane_to_collect(view, die, parameters.blocks, parameters.share) >= 0 else 0
 
@@ -37,12 +37,12 @@ def threshold(view, die, gap_ns, parameters):
     parameters={**BELOW, "patience": (2.0, 0.0)},
 )
 def idle_predict(view, die, gap_ns, parameters):
-    """Collect what fits into the die's mean idle time, and without limit in longer idle times.
+    """Collect as much as fits into the die's mean idle time, and without limit in longer idle times.
 
     The mean is exponential and gives the last idle time the weight 1/8. At the start of an idle time the die
-    relocates as many pages as fit into the mean. If none fits, or all are relocated, it waits until it has
-    been idle for `patience` times the mean; then it collects without limit. `blocks` and `share` select the
-    planes that are collected, as in `threshold`.
+    carries out as many commands as relocations fit into the mean. Then it waits until it has been idle for
+    `patience` times the mean, and from then on collects without limit. `blocks` and `share` select the planes
+    that are collected, as in `threshold`.
     """
     if plane_to_collect(view, die, parameters.blocks, parameters.share) < 0:
         return 0
@@ -59,9 +59,10 @@ def idle_predict(view, die, gap_ns, parameters):
 def oracle_gap(view, die, gap_ns, parameters):
     """Start a command only if it should end before the next request arrives.
 
-    A round starts only if an erase also fits. Times are nominal, without waiting for channels; the request
-    may be for another die. A command that no longer fits waits until the request has arrived. `blocks` and
-    `share` select planes, as in `threshold`. A closed loop has no known next arrival: nothing is collected.
+    A round starts only if a relocation fits into this time, and an erase does. Times are nominal, without
+    waiting for channels. The next request counts even if it is for a different die. If a command does not
+    fit, the die waits until 1 ns after the arrival. `blocks` and `share` select planes, as in `threshold`. In
+    a closed loop the next arrival is unknown, and nothing is collected.
     """
     plane = plane_to_collect(view, die, parameters.blocks, parameters.share)
     if plane < 0 or gap_ns < 0:

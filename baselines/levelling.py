@@ -1,4 +1,4 @@
-"""Wear levelling: which free block is opened, and which block is emptied."""
+"""Wear levelling: which free block is opened, which block is emptied. Erases are counted per sub-block."""
 
 from collections.abc import Callable
 from functools import reduce
@@ -23,7 +23,7 @@ from ssdgym.policy import (
     most_worn_free,
 )
 
-#: The pools of `dual_pool`.
+#: Numbers of the two pools of `dual_pool`.
 HOT, COLD = 1, 2
 
 
@@ -49,7 +49,7 @@ def _erases_negated(view, block):
 
 
 def _by(name: str, belongs: Callable, key: Callable, tie: Callable = _is_lower) -> Any:
-    """Return the order of the blocks that `belongs` selects: by rising `key`; `tie` orders equal keys."""
+    """Make an order by rising `key` of the blocks that `belongs` selects; `tie` orders those of equal key."""
 
     @kernel
     def before(view, a, b):
@@ -89,7 +89,7 @@ follow(least_worn, _LEAST_WORN.touch, "erased")
 
 @least_worn.on("recycled")
 def freed(view, plane, block, parameters):
-    """Store that the block is the last one that has joined the pool."""
+    """Store a rising number for the block, which has just joined the plane's pool."""
     last = view.stream_memory[plane * view.params[0].streams]
     last.freed += 1
     view.block_memory[block].freed = last.freed
@@ -112,7 +112,7 @@ _most_worn_of_all = _WORN.first
     **fields_of(_CLOSED, _WORN),
 )
 def wear_threshold(view, plane, parameters):
-    """Empty the least worn closed block once some block of the plane has `threshold` more erases."""
+    """Empty the least erased closed block if a block of the plane has at least `threshold` more erases."""
     closed, most = _least_worn_closed(view, plane), _most_worn_of_all(view, plane)
     limit = parameters.threshold * view.params[0].sub_blocks
     return closed if closed >= 0 and erases_of(view, most) - erases_of(view, closed) >= limit else -1
@@ -128,10 +128,10 @@ follow(wear_threshold, both(_CLOSED.touch, _WORN.touch), "erased")
     **fields_of(_CLOSED),
 )
 def progressive(view, plane, parameters):
-    """Empty the least worn block once a free block was erased so much more that it may wear out first.
+    """Empty the least erased closed block if the most erased free block exceeds it by too many erases.
 
-    The allowed difference is `share` of the erases that the free block has left of `endurance`, but at least
-    `least`. So no data moves early in the life of a device.
+    The allowed difference is `share` of the erases that the free block has left until `endurance`, but at
+    least `least`. The difference is largest for a new device, so data moves mostly late in its life.
     """
     worn, cold = most_worn_free(view, plane), _least_worn_closed(view, plane)
     if worn < 0 or cold < 0:
@@ -151,11 +151,10 @@ follow(progressive, _CLOSED.touch, "erased")
     **fields_of(_CLOSED),
 )
 def rejuvenator(view, plane, parameters):
-    """Empty the least worn block once all free blocks are worn.
+    """Empty the least erased closed block if every free block has at least `tau / 2` more erases.
 
-    Blocks with fewer than `tau / 2` erases more than the least worn closed block are for hot data. When no
-    such block is free, the cold data of the least worn closed block move to a worn block. Rejuvenator also
-    writes hot data to the less worn half: add the allocation `least_worn` for that. Here `tau` is constant.
+    Free blocks with fewer erases are for hot data; if there is none, cold data moves to a worn block. To
+    write hot data to less worn blocks, as the paper does, add the allocation `least_worn`. `tau` is constant.
     """
     free, closed = least_worn_free(view, plane), _least_worn_closed(view, plane)
     if free < 0 or closed < 0:
@@ -173,10 +172,10 @@ follow(rejuvenator, _CLOSED.touch, "erased")
     parameters={"threshold": (8, 1)},
 )
 def greedy_mp(view, plane, parameters):
-    """Move cold data to a free block with over `threshold` more erases than the mean of the plane's blocks.
+    """Empty a cold block if a free block has over `threshold` more erases than the mean of the plane.
 
-    The data come from the block closed longest ago, of those with fewer erases than the mean. Greedy-MP also
-    excludes blocks that have received such data from garbage collection; here the victim rule chooses freely.
+    The cold block is the one closed longest ago among those with fewer erases than the mean. In the paper, a
+    block that has received such data is no victim of garbage collection; here the victim rule may choose it.
     """
     params, worn = view.params[0], most_worn_free(view, plane)
     total = 0
@@ -195,7 +194,7 @@ def greedy_mp(view, plane, parameters):
 
 @kernel
 def _is_cold(view, block):
-    """Return whether a block is in the cold pool; at first, this pool has the blocks with odd numbers."""
+    """Return whether a block is in the cold pool; blocks with odd numbers are at the start."""
     pool = view.block_memory[block].pool
     return pool == COLD or (pool == 0 and block % 2 == 1)
 
@@ -240,14 +239,14 @@ _OF_POOLS = fields_of(*_POOLS)
     stream=_OF_POOLS["stream"],
 )
 def dual_pool(view, plane, parameters):
-    """Empty the least worn block of the cold pool once a free block has over `threshold` more erases.
+    """Empty the least erased closed block of the cold pool if a free block has over `threshold` more erases.
 
-    1. Blocks are in two pools. The emptied block joins the hot pool; the worn block that takes its pages
-       joins the cold pool, where it rests (cold-data migration).
-    2. Before each erase, the erases of blocks since they joined their pools are compared. The cold block with
-       most moves to the hot pool if some block there has over `threshold` fewer (cold-pool adjustment).
-    3. Then the least worn block of the hot pool moves to the cold pool if some block of the hot pool has over
-       `2 * threshold` erases more (hot-pool adjustment).
+    1. Every block is in the hot or the cold pool. The emptied block joins the hot pool; the worn block that
+       its pages move to joins the cold pool (cold-data migration).
+    2. Recent erases are those since a block joined its pool. Before each erase, the cold block with most of
+       them moves to the hot pool if a block there has over `threshold` fewer (cold-pool adjustment).
+    3. Then the least erased block of the hot pool moves to the cold pool if a block of the hot pool has over
+       `2 * threshold` more erases (hot-pool adjustment).
     """
     worn, cold = most_worn_free(view, plane), _coldest(view, plane)
     if worn < 0 or cold < 0:
@@ -270,7 +269,7 @@ def _join(view, block, pool):
 
 @dual_pool.on("collected")
 def emptied(view, plane, block, parameters):
-    """Let a block that is emptied to level wear join the hot pool."""
+    """Move the block to the hot pool if it is a victim of a levelling round."""
     _note_in_pools(view, block)
     if view.plane[plane].levelling == LEVELLING_RUNS:
         _join(view, block, HOT)
@@ -278,7 +277,7 @@ def emptied(view, plane, block, parameters):
 
 @dual_pool.on("opened")
 def filled(view, plane, block, parameters):
-    """Let a block that is opened for the pages of the emptied block join the cold pool."""
+    """Move the block to the cold pool if it is opened for the pages of a levelling round."""
     _note_in_pools(view, block)
     if view.plane[plane].levelling == LEVELLING_RUNS:
         _join(view, block, COLD)
@@ -286,7 +285,7 @@ def filled(view, plane, block, parameters):
 
 @dual_pool.on("erased")
 def adjust(view, plane, block, parameters):
-    """Move blocks whose data has become hot or cold to the other pool."""
+    """Carry out steps 2 and 3 of `dual_pool`."""
     limit = parameters.threshold * view.params[0].sub_blocks
     warmed, spared = _warmed(view, plane), _spared(view, plane)
     if warmed >= 0 and spared >= 0 and _recent(view, warmed) - _recent(view, spared) > limit:
@@ -299,7 +298,7 @@ def adjust(view, plane, block, parameters):
 
 @kernel
 def _sets(view, k):
-    """Return the number of sets of a plane, each of `2**k` blocks; the last set may have fewer."""
+    """Return the number of sets of `2**k` blocks in a plane; the last set may have fewer blocks."""
     return (np.int64(view.params[0].blocks) + (np.int64(1) << k) - 1) >> k
 
 
@@ -317,13 +316,14 @@ def _flag_of(view, plane, k, number):
     stream=[("erases", "i8"), ("flags", "i4"), ("next", "i4")],
 )
 def swl(view, plane, parameters):
-    """Empty a block of a set that was not erased lately, if there were `threshold` erases or more per flag.
+    """Empty blocks of which none was erased lately, if the erases were concentrated on few other blocks.
 
-    1. The block erasing table has a flag for each set of `2**k` blocks, set when one of them is erased.
-    2. While the erases since the last reset are at least `threshold` for each flag that is set, the next set
-       without a flag, in cyclic order, is levelled. Here one closed block of that set is emptied after each
-       GC round; sets without a closed block are skipped.
-    3. When all flags are set and erases reach this limit, both are reset, and a random set is the next.
+    1. The block erasing table has a flag for each set of `2**k` blocks. An erase of a block sets the flag of
+       its set.
+    2. While the erases since the last reset are at least `threshold` times the number of flags set, one block
+       of the next set without a flag, in cyclic order, is emptied after each GC round. Sets without a closed
+       block are skipped.
+    3. When the erases reach this limit and all flags are set, both are reset, and a random set is the next.
     """
     state, k = view.stream_memory[plane * view.params[0].streams], np.int64(parameters.k)
     if state.flags == 0 or state.erases < parameters.threshold * state.flags:
@@ -340,7 +340,7 @@ def swl(view, plane, parameters):
 
 @swl.on("erased")
 def update_table(view, plane, block, parameters):
-    """Count an erase, set the flag of the block's set, and reset the table if all flags are set."""
+    """Count an erase, set the flag of the block's set, and carry out step 3 of `swl`."""
     state, k = view.stream_memory[plane * view.params[0].streams], np.int64(parameters.k)
     blocks, sets = np.int64(view.params[0].blocks), _sets(view, k)
     number = (block - plane * blocks) >> k

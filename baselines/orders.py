@@ -1,4 +1,4 @@
-"""Sorted orders of blocks in rules: the fields that they need, and hooks that mark changed blocks."""
+"""Help rules use orders of blocks (`BlockOrder`): declare their fields, and hook the events of blocks."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from ssdgym.policy import blocks_of, kernel
 
 
 def fields_of(*orders: Any) -> dict[str, Any]:
-    """Return the fields that a rule with orders declares per block and per stream."""
+    """Return the options `block` and `stream` that a rule with these orders must declare."""
     return {part: sum((getattr(one, part) for one in orders), []) for part in ("block", "stream")}
 
 
@@ -22,7 +22,7 @@ def both(one: Any, other: Any) -> Any:
 
 
 def follow(rule: Any, touch: Any, *more: str) -> None:
-    """Let a rule call `touch` for every block at the start, and for each block that an event changes."""
+    """Make a rule call `touch(view, block)` for all blocks at the start, and in hooks that change a block."""
 
     def changed(view, plane, block, parameters):
         touch(view, block)

@@ -1,4 +1,4 @@
-"""The epochs of MiDAS: their stages, which are carried out between two steps of the engine."""
+"""The epochs of MiDAS: periods of the workload that are measured, and stages, the steps that this takes."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ _INDEXED = 2
 
 
 def change(view: Any, sizes: tuple[int, ...]) -> None:
-    """Apply a configuration: `sizes` are the listed blocks per plane of the hot group and G1 .. G(n-1).
+    """Set the sizes of the hot group and G1 .. G(n-1), in listed (closed) blocks per plane.
 
     Blocks of the old last group and its tail, blocks of removed groups, and the oldest blocks of groups over
     their size join the new last group without relocations.
@@ -46,7 +46,7 @@ def _link(view: Any) -> None:
             groups[numbers[block]].sealed += 1
 
 
-#: Stages: begin; begin the first epoch; store the relocations so far; end the epoch.
+#: Stages, the values of `memory.stage`: `_begin`, `_begin_epoch`, `_measure` or `_end_epoch` is due next.
 BEGIN, FILL, TIME, MEASURE = range(4)
 #: Outcomes of an epoch.
 NOTHING_YET, APPLIED, HOT_GROUP_IMPURE, LAST_GROUP_EMPTY, NO_GROUPS, NOT_BETTER = range(6)
@@ -58,18 +58,18 @@ OUTCOMES = (
     "the model finds no groups",
     "the prediction is worse than what was measured",
 )
-#: Largest valid share of the victims of a pure hot group: of one block, of more blocks.
+#: Above this mean valid share of its victims, a hot group of one block, or of more blocks, is impure.
 IMPURE_ONE, IMPURE = 0.3, 0.18
-#: Part of an epoch after which groups are checked; excess over the predicted valid share of irregular groups.
+#: Groups are checked for this part of an epoch. From this excess over the predicted share, one is irregular.
 CHECKED_PART, IRREGULAR = 0.3, 0.1
-#: Smallest size of the last group: this number of every 2,048 blocks.
+#: Smallest size of the last group: 50 / 2,048 of all blocks.
 MARGIN, MARGIN_OF = 50, 2048
-#: Epochs are not doubled beyond this many host pages: the stamps of pages have 31 bits.
+#: Longest epoch in host pages: the times stored for pages (`stamp`) have 31 bits.
 LONGEST = 1 << 30
 
 
 def period(view: Any, parameters: Any) -> int:
-    """Carry out the stage that is due; return after how many host pages the next stage is due."""
+    """Carry out the stage or check that is due; return the number of host pages until the next one."""
     memory, clock = view.memory[0], int(view.control[0].clock)
     if memory.stage == BEGIN:
         _begin(view, clock)
@@ -94,15 +94,15 @@ def _checked_pages(memory: Any) -> int:
 
 
 def _begin(view: Any, clock: int) -> None:
-    """Begin with the present blocks: all closed blocks are in G1, which is the last group and has a tail.
+    """Put all closed blocks into G1, which is the last group and has a tail.
 
-    No page is timed until the device is full and has been written once more.
+    The first epoch begins when the device is full and as many more host pages as logical pages are written.
     """
     memory, blocks, logical_pages = view.memory[0], view.block, int(view.params[0].logical_pages)
     memory.last, memory.top = 1, 1 + TAIL
     is_open = (blocks.status & 1) != 0
     view.block_memory.group = np.where(is_open, np.minimum(blocks.stream, memory.top), 1)
-    view.stream_memory.target = 2  # for rounds that are under way
+    view.stream_memory.target = 2  # where rounds that already run relocate pages
     view.block_memory.listed = (blocks.status & _INDEXED) != 0
     _link(view)
     memory.tau = logical_pages
@@ -126,7 +126,7 @@ def _begin_epoch(view: Any, clock: int) -> None:
 
 
 def _measure(view: Any, clock: int) -> None:
-    """Store the number of relocations before the last part of the epoch, which has `C` host pages."""
+    """Store the number of relocations so far, at the beginning of the epoch's last `C` host pages."""
     memory = view.memory[0]
     memory.moved_before, memory.clock_before = memory.moved, clock
     memory.stage = MEASURE
@@ -156,7 +156,7 @@ def _double(memory: Any) -> None:
 
 
 def _configure(view: Any) -> int:
-    """Search for a configuration; apply it if it predicts less write amplification. Return the outcome."""
+    """Search for a configuration; apply it unless it predicts more write amplification. Return an outcome."""
     memory = view.memory[0]
     hot = measured_hot(memory)
     if hot.valid > (IMPURE_ONE if hot.blocks <= 1 else IMPURE):
@@ -174,7 +174,7 @@ def _configure(view: Any) -> int:
 
 
 def measured_hot(memory: Any) -> Measured:
-    """Return the means of the hot group over the windows of the hot filter; without windows, small values."""
+    """Return the hot group's means over the last windows of the hot filter; small values if none ended."""
     count = min(int(memory.windows), len(memory.window_valid))
     if count == 0:
         return Measured(0.01, 0.05, 1)
@@ -187,7 +187,7 @@ def measured_hot(memory: Any) -> Measured:
 
 
 def intervals_of(view: Any) -> Intervals:
-    """Return the histogram of the epoch, including intervals that its end cuts off."""
+    """Return the histogram of the epoch, including estimates of intervals that the epoch's end cuts off."""
     memory, pages_per_block = view.memory[0], int(view.params[0].pages_per_block)
     counts = view.block_memory.intervals.reshape(-1)[: int(memory.bins)]
     once = int(np.count_nonzero(view.page_memory.stamp > 0))
@@ -200,7 +200,7 @@ def model_of(view: Any, hot: Measured) -> Model:
     pages_per_block = int(params.pages_per_block)
     reserve = max(int(params.low_free), int(params.stop_free), int(params.low_pool), int(params.stop_pool))
     total = int(params.planes) * int(params.blocks)
-    # Blocks without an invalid page take no part in GC; if they are many, their pages are left out.
+    # Blocks without an invalid page are not collected. If the last group has many, they are left out.
     listed = view.block_memory.listed != 0
     whole = listed & (view.block_memory.group >= view.memory[0].last) & (blocks.invalid == 0)
     idle = int(np.count_nonzero(whole)) * pages_per_block
@@ -215,7 +215,7 @@ def model_of(view: Any, hot: Measured) -> Model:
 
 
 def _apply(view: Any, found: Configuration) -> None:
-    """Apply a configuration, whose sizes include the open blocks, two in G1."""
+    """Apply a configuration. Its sizes include open blocks: per plane two of G1, and one of other groups."""
     memory, planes = view.memory[0], int(view.params[0].planes)
     sizes = [found.hot.blocks // planes - 1, found.sizes[0] // planes - 2]
     sizes += [size // planes - 1 for size in found.sizes[1:-1]]
@@ -230,7 +230,7 @@ def _apply(view: Any, found: Configuration) -> None:
 
 
 def _fold(view: Any, first: int) -> None:
-    """Merge a group and all later groups into one group with a tail; G1 ends the present configuration."""
+    """Merge group `first` and all later ones into one with a tail; with G1, no configuration remains."""
     memory, records = view.memory[0], view.block_memory
     records.group[(records.listed != 0) & (records.group > first)] = first
     memory.last, memory.top = first, first + TAIL
@@ -242,7 +242,7 @@ def _fold(view: Any, first: int) -> None:
 def _check(view: Any, clock: int) -> None:
     """Merge the first irregular group with all later groups, and restart the counts of victims."""
     memory = view.memory[0]
-    # Without a tail, the last group also has a prediction.
+    # The last group has a prediction unless it has a tail.
     end = int(memory.last) + (memory.top == memory.last)
     for group in range(1, end):
         victims = int(memory.victims[group])

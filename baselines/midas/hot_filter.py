@@ -1,4 +1,4 @@
-"""The hot filter of MiDAS: a page is hot while its counter, of 2 bits, is full."""
+"""The hot filter of MiDAS: a page is hot while its counter of 2 bits is 3; `mida_hot` defines the counter."""
 
 from typing import Any
 
@@ -9,20 +9,20 @@ from ssdgym.policy import kernel
 #: Records of the filter: for a page, and for the device.
 PAGE: list[Any] = [("heat", "u1")]
 MEMORY: list[Any] = [
-    ("tau", "f8"),  # 0 = as many as there are logical pages
-    ("ignored", "i8"),  # events at the start, as many as there are logical pages
-    ("overwrites", "i8"),  # of the present window, like the next two fields
-    ("hot_victims", "i8"),
-    ("hot_ages", "f8"),
+    ("tau", "f8"),  # threshold of ages and length of a window, in host pages; 0 = the number of logical pages
+    ("ignored", "i8"),  # events ignored so far; the filter ignores as many as there are logical pages
+    ("overwrites", "i8"),  # in the present window, like the next two fields
+    ("hot_victims", "i8"),  # blocks of the hot group collected
+    ("hot_ages", "f8"),  # sum of the host pages between closing and collecting these blocks
 ]
 FULL = 3
-#: Groups whose pages change their counters: the group of hot pages, and the group of other host pages.
+#: Numbers of the groups of hot and of other host pages. Events of pages in later groups change no counter.
 HOT, HOST = 0, 1
 
 
 @kernel
 def heat_after_overwrite(heat, group, age, tau):
-    """Return the counter of a page that the host writes again, `age` host pages after its block closed."""
+    """Return the new counter of a page overwritten `age` host pages after its block, in `group`, closed."""
     if group == HOT or (group == HOST and age <= tau):
         return min(heat + 1, FULL)
     return max(heat - 1, 0) if group == HOST else heat
@@ -30,7 +30,7 @@ def heat_after_overwrite(heat, group, age, tau):
 
 @kernel
 def heat_after_move(heat, group):
-    """Return the new counter of a page that is still valid when its block, in `group`, is collected."""
+    """Return the new counter of a page that is relocated from a block in `group`."""
     if group == HOT:
         return max(heat - 2, 0)
     return max(heat - 1, 0) if group == HOST else heat
@@ -38,7 +38,7 @@ def heat_after_move(heat, group):
 
 @kernel
 def next_tau(tau, mean_age):
-    """Return the next threshold after a window with threshold `tau` and victims of mean age `mean_age`."""
+    """Return the next `tau` after a window with `tau` in which hot victims had the mean age `mean_age`."""
     return 1.5 * tau if mean_age >= 2.0 * tau else (mean_age + tau) / 2.0
 
 
@@ -56,7 +56,7 @@ def _tau(view):
 
 @kernel
 def heat_after(view, lpn, page, group, clock):
-    """Return the new counter of a page whose copy at `page`, in a block of `group`, is overwritten."""
+    """Return the new counter of a page whose copy `page`, in a block of `group`, is overwritten now."""
     heat = np.int64(view.page_memory[lpn].heat)
     if is_asleep(view):
         return heat
@@ -77,7 +77,7 @@ def note_overwrite(view, lpn, old_page, group):
 
 @kernel
 def note_move(view, lpn, group):
-    """Count a page that is still valid when its block, in `group`, is collected."""
+    """Lower the counter of a page that is relocated from a block in `group`, or ignore the event."""
     if group <= HOST and is_asleep(view):
         view.memory[0].ignored += 1
     elif group <= HOST:
@@ -93,14 +93,14 @@ def note_victim(view, block):
 
 @kernel
 def window_is_over(view):
-    """Return whether the window has enough overwrites, and a victim."""
+    """Return whether the window has had `tau` overwrites and a victim of the hot group."""
     memory = view.memory[0]
     return memory.overwrites >= _tau(view) and memory.hot_victims > 0
 
 
 @kernel
 def begin_window(view):
-    """Adapt `tau` to the window that ends, and begin the next window."""
+    """Compute `tau` from the window that ends, and begin the next window."""
     memory = view.memory[0]
     memory.tau = next_tau(_tau(view), memory.hot_ages / memory.hot_victims)
     memory.overwrites = memory.hot_victims = 0

@@ -18,19 +18,19 @@ _LAST = 4
 def mida_hot(view, plane, lpn, source, parameters):
     """Put hot host pages into stream 0, other host pages into stream 1, relocated pages into the next stream.
 
-    Pages of stream 4, the last one, stay in it. A page is hot while its 2-bit counter is 3; a write counts
-    before it is placed. The counter changes with these events:
+    Pages of stream 4, the last one, stay in it. A page is hot while its 2-bit counter is 3. These events
+    change the counter within 0 and 3; a write changes it before the page is placed:
 
     * An overwrite of a page in stream 0: +1.
     * An overwrite of a page in stream 1: +1 if its block was closed at most `tau` host pages ago, or is not
       full yet, otherwise -1.
     * A relocation: -2 from stream 0, -1 from stream 1.
 
-    Of these events (overwrites, and relocations from streams 0 and 1) the first `L` are ignored, where `L` is
-    the number of logical pages. At first `tau` is `L`. A window ends after `tau` overwrites, but
-    not before a block of stream 0 was collected in it. Let `m` be the mean number of host pages between
-    closing and collecting such blocks: then `tau` becomes `1.5 * tau` if `m` is `2 * tau` or more, otherwise
-    the mean of `m` and `tau`.
+    Overwrites, and relocations from streams 0 and 1, are events; the first `L` events are ignored. `L` is the
+    number of logical pages and the first value of `tau`. A window ends after `tau` overwrites, but not before
+    a block of stream 0 is collected. Let `m` be the mean number of host pages between closing and collecting
+    such blocks in the window. Then `tau` becomes `1.5 * tau` if `m` is at least `2 * tau`, otherwise the mean
+    of `m` and `tau`.
     """
     if source >= 0:
         return min(view.block[source // view.params[0].pages_per_block].stream + 1, _LAST)
@@ -60,13 +60,13 @@ def relocated(view, plane, lpn, old_page, page, parameters):
 
 @mida_hot.on("trimmed")
 def trimmed(view, plane, lpn, old_page, page, parameters):
-    """Forget the page."""
+    """Reset the counter of the page."""
     view.page_memory[lpn].heat = 0
 
 
 @mida_hot.on("collected")
 def collected(view, plane, block, parameters):
-    """Count the age of a victim of stream 0; end the window if it is over."""
+    """If the victim is of stream 0, count its age, and end the window if it is over."""
     if view.block[block].stream == HOT and not hot_filter.is_asleep(view):
         hot_filter.note_victim(view, block)
         if hot_filter.window_is_over(view):

@@ -1,4 +1,8 @@
-"""MiDAS's model of its groups of blocks, a Markov chain: the write amplification for given group sizes."""
+"""MiDAS's model of its groups of blocks, a Markov chain, and the search for the best sizes of groups.
+
+The valid ratio of a group is the share of valid pages of its victims. Its traffic is the number of pages that
+enter it for each page of the host. Times are measured in blocks of host pages.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,12 +12,12 @@ import numpy as np
 
 from ssdgym.baselines.midas.records import Intervals
 
-#: The size of the hot group is computed if its measured valid ratio is at most the first number, and its
-#: share of the host pages at least the second.
+#: The search chooses the size of the hot group if its measured valid ratio is at most the first number, and
+#: its traffic at least the second.
 MOST_HOT_VALID, LEAST_HOT_TRAFFIC = 0.1, 0.15
-#: In the last group, requests with intervals up to this part of the mean interval count as hot.
+#: In the last group, writes with intervals up to this part of the mean interval count as hot.
 HOT_PART = 0.7
-#: A prediction of a larger write amplification is discarded.
+#: Predictions of a write amplification above this number are discarded.
 MOST_AMPLIFICATION = 100.0
 
 
@@ -21,13 +25,13 @@ MOST_AMPLIFICATION = 100.0
 class Measured:
     """Measurements of the hot group in an epoch."""
 
-    traffic: float  # its share of the host pages
-    valid: float  # the share of valid pages of its victims
-    blocks: int  # its size, the open block included
+    traffic: float  # share of the host pages that go to the group
+    valid: float  # valid ratio
+    blocks: int  # size, the open block included
 
     @property
     def computable(self) -> bool:
-        """Whether the model may choose the size of the hot group."""
+        """Whether the search may choose the size of the hot group."""
         return self.valid <= MOST_HOT_VALID and self.traffic >= LEAST_HOT_TRAFFIC
 
 
@@ -35,12 +39,12 @@ class Measured:
 class Hot:
     """A hot group in the model."""
 
-    blocks: int  # its size
-    traffic: float  # its share of the host pages
-    valid: float  # the share of valid pages of its victims
-    length: float  # how long the group keeps a page, in blocks of host pages
-    bins: int  # number of bins of the histogram whose intervals end in the group
-    held: float  # valid pages that the group holds
+    blocks: int  # size
+    traffic: float  # share of the host pages that go to the group
+    valid: float  # valid ratio
+    length: float  # how long a page stays in the group, in blocks of host pages
+    bins: int  # number of bins of the histogram that begin before `length`
+    held: float  # expected number of valid pages in the group
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,30 +52,29 @@ class Model:
     """A device and its writes, as measured in an epoch."""
 
     intervals: Intervals  # intervals between writes of a page, in an epoch
-    pages_per_block: int  # of the device
-    valid_pages: int  # valid pages that the groups have to hold
-    blocks: int  # of all groups together
-    margin: int  # least blocks of the last group; also least time between the ends of a group and the epoch
+    pages_per_block: int
+    valid_pages: int  # valid pages in all groups together
+    blocks: int  # blocks of all groups together
+    margin: int  # least blocks of the last group; also least time from a group's end to the epoch's end
     measured: Measured  # measurements of the hot group
 
     def hot(self, blocks: int) -> Hot | None:
-        """Return the hot group of at least this size, or the measured one if sizes cannot be computed."""
+        """Return a hot group of at least this size, if any; the measured one if it is not `computable`."""
         return _computed(self, blocks) if self.measured.computable else _measured(self)
 
     def predict(self, hot: Hot, sizes: Sequence[Any]) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Predict write amplification and valid ratios of configurations.
+        """Predict write amplification and valid ratios of m configurations.
 
         Args:
             hot: the hot group.
-            sizes: blocks of each of the groups G1 .. G(n-1): a number, or an array of shape (m,) for m
-                configurations.
+            sizes: for each of the groups G1 .. G(n-1) its blocks: a number, or an array of shape (m,).
 
         Returns:
-            The write amplification, infinite if the model predicts none, shape (m,); and the valid ratios of
-            the victims of G1 .. Gn, n arrays of shape (m,).
+            The write amplification, shape (m,), infinite for impossible configurations; and the valid ratios
+            of G1 .. Gn, n arrays of shape (m,).
         """
         intervals = self.intervals
-        # Per configuration: first bin whose pages still live, their age, and the share that enters the group.
+        # Of the pages that enter a group, per configuration: first bin of their intervals, age, and traffic.
         first, past = np.array([hot.bins]), np.array([hot.length])
         inflow = np.array([1.0 - hot.traffic + hot.traffic * hot.valid])
         left, held = np.array([float(self.blocks - hot.blocks)]), np.array([hot.held])
@@ -101,10 +104,10 @@ class Model:
         return cost, [np.broadcast_to(one, cost.shape) for one in (*ratios, ratio)]
 
     def _last_ratio(self, first: np.ndarray, left: np.ndarray, held: np.ndarray) -> np.ndarray:
-        """Return the valid ratio of greedy victims of the last group, with hot and cold pages (Desnoyers)."""
+        """Return the valid ratio of the last group: greedy collection of hot and cold pages (Desnoyers)."""
         intervals = self.intervals
         requests = intervals.upto[-1] - intervals.upto[first]
-        # Number of pages by interval: requests times the interval, divided by the length of the epoch.
+        # The number of pages with an interval is writes * interval / epoch; the epoch's length cancels out.
         pages = intervals.length_upto[-1] - intervals.length_upto[first]
         end = np.floor(HOT_PART * (pages / requests) / intervals.width)
         end = np.where(np.isfinite(end), end, 0).astype(np.int64) + 1
@@ -118,7 +121,7 @@ class Model:
 
 
 def _computed(model: Model, wanted: int) -> Hot | None:
-    """Return a hot group of at least `wanted` blocks, for the pages with the shortest intervals."""
+    """Return a hot group of at least `wanted` blocks for the shortest intervals; `None` if there is none."""
     intervals = model.intervals
     share = intervals.upto[1:] / max(intervals.upto[-1], 1.0)
     ends = np.arange(1, intervals.bins + 1) * intervals.width
@@ -145,12 +148,12 @@ def greedy_amplification(spare: np.ndarray, requests: np.ndarray, pages: np.ndar
     """Return the write amplification of greedy collection with two kinds of pages, after Desnoyers.
 
     Args:
-        spare: pages of the flash for each valid one, above 1.
-        requests: share of the requests that go to hot pages.
-        pages: share of the pages that are hot.
+        spare: pages of flash per valid page, above 1.
+        requests: share of the writes that go to hot pages.
+        pages: share of the valid pages that are hot.
 
     Returns:
-        The smallest multiple of 0.001 that satisfies the formula; NaN if there is none below 1,000.
+        The smallest multiple of 0.001 that satisfies the formula; NaN if there is none up to 1,000.
     """
     spare, requests, pages = np.broadcast_arrays(spare, requests, pages)
     low, high = np.full(spare.shape, 999), np.full(spare.shape, 1_000_000)
@@ -168,17 +171,17 @@ def _satisfies(a: np.ndarray, spare: np.ndarray, requests: np.ndarray, pages: np
 
 
 def _part(requests: np.ndarray, pages: np.ndarray, spare: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """Return the term of one kind of pages in the formula; 0 without requests to such pages."""
+    """Return the term of hot or of cold pages in the formula; 0 if no write goes to such pages."""
     return np.where(requests > 0, requests / np.expm1(requests * spare / (pages * a)), 0.0)
 
 
-#: Most blocks of a hot group whose size is computed, in each plane.
+#: Largest size of a hot group that the search tries, in blocks per plane.
 MOST_HOT_BLOCKS = 29
-#: Least gain in write amplification for which the first search takes a larger hot group.
+#: A larger hot group must lower write amplification by more than this in step 1 of the search.
 HOT_GAIN = 0.05
 #: Most groups besides the hot one.
 MOST_GROUPS = 9
-#: Rounds in which sizes are changed one at a time; the authors do four of them.
+#: Most repetitions of step 3 of the search; the authors' program has four.
 MOST_ROUNDS = 20
 
 
@@ -187,19 +190,19 @@ class Configuration:
     """Sizes of groups, and what the model predicts for them."""
 
     hot: Hot  # the hot group
-    sizes: tuple[int, ...]  # of G1 .. Gn in blocks, open ones included; the last has what the others leave
-    ratios: tuple[float, ...]  # predicted share of valid pages of the victims of G1 .. Gn
-    amplification: float  # predicted write amplification, host pages included
+    sizes: tuple[int, ...]  # blocks of G1 .. Gn, open blocks included; Gn has the blocks that remain
+    ratios: tuple[float, ...]  # predicted valid ratios of G1 .. Gn
+    amplification: float  # predicted write amplification
 
 
 def search(model: Model, planes: int = 1, most_groups: int = MOST_GROUPS) -> Configuration | None:
-    """Return the best configuration found, `None` if the model predicts nothing.
+    """Return the configuration of least write amplification found; `None` if step 1 finds none.
 
-    1. Enlarge the hot group while each step lowers write amplification by 0.05; its valid pages do not count.
+    1. Enlarge the hot group while each step lowers write amplification by over `HOT_GAIN`.
     2. Split the last group up to eight times, each time at the best size of the new group, and keep the best
        number of groups.
-    3. Until nothing improves, choose the size of the hot group again, then let each group in turn take
-       blocks from the last group or give blocks to it, and add a group if that helps.
+    3. Until nothing improves, choose the size of the hot group again, then that of each other group in turn,
+       which exchanges blocks with the last one for this; add a group if that is better.
     """
     hot_sizes = range(planes, (MOST_HOT_BLOCKS + 1) * planes, planes)
     best = _first_hot(model, hot_sizes)
@@ -215,7 +218,7 @@ def search(model: Model, planes: int = 1, most_groups: int = MOST_GROUPS) -> Con
 
 
 def _evaluated(model: Model, hot: Hot | None, fixed: tuple[int, ...]) -> Configuration | None:
-    """Return the configuration with these sizes of all groups except the last, `None` if it is impossible."""
+    """Return the configuration with sizes `fixed` of all groups but the last; `None` if it is impossible."""
     if hot is None:
         return None
     cost, ratios = model.predict(hot, fixed)
@@ -226,7 +229,7 @@ def _evaluated(model: Model, hot: Hot | None, fixed: tuple[int, ...]) -> Configu
 
 
 def _first_hot(model: Model, sizes: range) -> Configuration | None:
-    """Return the best configuration of a hot group and one other group; a larger one must gain HOT_GAIN."""
+    """Carry out step 1 of the search; return a configuration of the hot group and one other group."""
     if not model.measured.computable:
         return _evaluated(model, model.hot(1), ())
     best = None
@@ -240,7 +243,7 @@ def _first_hot(model: Model, sizes: range) -> Configuration | None:
 
 
 def _best_hot(model: Model, best: Configuration, sizes: range) -> Configuration:
-    """Return the configuration with the best size of its hot group."""
+    """Return `best` with the best size of its hot group."""
     if model.measured.computable:
         for wanted in sizes:
             found = _evaluated(model, _cautious(model.hot(wanted)), best.sizes[:-1])
@@ -250,16 +253,15 @@ def _best_hot(model: Model, best: Configuration, sizes: range) -> Configuration:
 
 
 def _cautious(hot: Hot | None) -> Hot | None:
-    """Return the hot group without the valid pages that the model expects in it.
+    """Return the hot group with `held=0`, for a comparison of sizes as in the authors' program.
 
-    The authors' program compares sizes in this way: the filter does not find all pages that the model counts
-    as hot, so a larger group would only withhold blocks.
+    The filter finds fewer hot pages than the model expects, so `held` is too large.
     """
     return hot and replace(hot, held=0.0)
 
 
 def _split(model: Model, best: Configuration, most_groups: int) -> Configuration:
-    """Return the best of the configurations that result from splitting the last group repeatedly."""
+    """Carry out step 2 of the search."""
     found: Configuration | None = best
     for place in range(most_groups - 1):
         assert found is not None
@@ -272,7 +274,7 @@ def _split(model: Model, best: Configuration, most_groups: int) -> Configuration
 
 
 def _each_size(model: Model, best: Configuration, most_groups: int) -> Configuration:
-    """Return the configuration after choosing the best size of each group in turn."""
+    """Carry out the second part of step 3 of the search."""
     for place in range(most_groups - 1):
         found = _best_size(model, best.hot, best.sizes[:-1], place)
         if found is not None and found.amplification < best.amplification:
@@ -283,7 +285,7 @@ def _each_size(model: Model, best: Configuration, most_groups: int) -> Configura
 
 
 def _best_size(model: Model, hot: Hot, fixed: tuple[int, ...], place: int) -> Configuration | None:
-    """Return the configuration with the best size of group `place`, which may be a new one after `fixed`."""
+    """Return the configuration with the best size of G(`place` + 1), a new group if it follows `fixed`."""
     others = (*fixed[:place], *fixed[place + 1 :])
     room = model.blocks - hot.blocks - sum(others) - model.margin
     if room < 1:

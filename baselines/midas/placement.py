@@ -18,7 +18,7 @@ from ssdgym.baselines.midas.records import (
 from ssdgym.policy import kernel, placement_policy, policy_alias, stream_to_fill
 
 _PAPER = "Oh et al., MiDAS, FAST 2024, with the constants of their simulator"
-#: If a plane collects this many blocks for one host page, its GC cannot keep up.
+#: If foreground GC collects this many blocks of a plane between two host pages, groups are merged.
 MOST_VICTIMS = 25
 
 
@@ -35,10 +35,10 @@ MOST_VICTIMS = 25
 def midas(view, plane, lpn, source, parameters):
     """Put pages into a chain of groups: the hot group, G1 .. Gn.
 
-    A host page goes to the hot group if its counter in the hot filter is full, otherwise to G1. A relocated
-    page goes to the next group; pages of the last group stay there. While there is a tail, the last group is
-    divided into four by how often its pages were relocated in it. All pages of blocks that are erased
-    together go to the group for pages of the first block.
+    A host page goes to the hot group if its counter in the hot filter is 3, otherwise to G1. A relocated page
+    goes to the next group; pages of the last group stay there. While the last group has a tail, its pages are
+    divided among four groups by the number of their relocations in it. If blocks are erased together, the
+    pages of all of them go to the group that follows the first block's group.
     """
     if source >= 0:
         target, top = view.stream_memory[plane * STREAMS].target, view.memory[0].top
@@ -61,7 +61,7 @@ def _group_of(view, page):
 
 @midas.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
-    """Count the page in the hot filter, and its interval in the histogram."""
+    """Update the hot filter, and count the interval between writes that ends now in the histogram."""
     memory, clock = view.memory[0], view.control[0].clock
     view.stream_memory[plane * STREAMS].victims = 0
     if not hot_filter.is_asleep(view):
@@ -78,7 +78,7 @@ def written(view, plane, lpn, old_page, page, parameters):
 
 @kernel
 def _time(view, lpn, clock):
-    """Count the interval that ends now, if it began in this epoch."""
+    """Count the interval of a page that ends at `clock`, if it began in this epoch."""
     memory = view.memory[0]
     stamp = view.page_memory[lpn].stamp
     if stamp == 0:
@@ -90,7 +90,7 @@ def _time(view, lpn, clock):
 
 @kernel
 def _end_window(view):
-    """At the end of a window of the hot filter, store its means of the hot group; begin the next window."""
+    """If a window of the hot filter is over, store its means of the hot group, and begin the next window."""
     memory = view.memory[0]
     if not hot_filter.window_is_over(view):
         return
@@ -117,7 +117,7 @@ def relocated(view, plane, lpn, old_page, page, parameters):
 
 @midas.on("trimmed")
 def trimmed(view, plane, lpn, old_page, page, parameters):
-    """Forget the page; its interval ends."""
+    """End the interval of the page, and reset its records."""
     if view.memory[0].unit > 0:
         _time(view, lpn, view.control[0].clock)
     view.page_memory[lpn].stamp = view.page_memory[lpn].heat = 0
@@ -125,7 +125,7 @@ def trimmed(view, plane, lpn, old_page, page, parameters):
 
 @midas.on("opened")
 def opened(view, plane, block, parameters):
-    """Store the group of the block."""
+    """Store the group of the block: the number of its stream, at most `top`."""
     view.block_memory[block].group = min(view.block[block].stream, view.memory[0].top)
 
 
@@ -137,7 +137,7 @@ def closed(view, plane, block, parameters):
 
 @midas.on("collected")
 def collected(view, plane, block, parameters):
-    """Store the group that the block's pages go to, and count the victim and its valid share."""
+    """Choose the group to which the victim's pages are relocated; count the victim and its valid share."""
     memory, record, state = view.memory[0], view.block_memory[block], view.block[block]
     _pass_on(view, plane)
     if _is_stuck(view, plane, record.group):
@@ -167,9 +167,9 @@ def erased(view, plane, block, parameters):
 
 @kernel
 def _pass_on(view, plane):
-    """Move the oldest blocks of groups that exceed their size to the next group if they have no invalid page.
+    """Move the oldest blocks of groups over their size to the next group while they have no invalid page.
 
-    They count as victims of their old group, with all pages valid; otherwise they would fill that group.
+    They count as victims of their old group, with all pages valid.
     """
     memory = view.memory[0]
     group = 0
@@ -189,7 +189,7 @@ def _pass_on(view, plane):
 
 @kernel
 def _is_stuck(view, plane, group):
-    """Return whether the victim is of a group within its size because the last group has no invalid page."""
+    """Return whether `group` of a victim is within its size, and no block of the last group is eligible."""
     memory = view.memory[0]
     first = plane * STREAMS
     if group >= memory.last or view.stream_memory[first + group].sealed > memory.limit[group]:
@@ -205,7 +205,7 @@ def _is_stuck(view, plane, group):
 
 @kernel
 def _watch(view, group, valid):
-    """Count a victim of a group and its valid share; reset the counts once every group has had a victim."""
+    """Count a victim and its valid share; restart the counts once every group has had a victim."""
     memory = view.memory[0]
     memory.victims[group] += 1
     memory.valid[group] += valid
@@ -219,7 +219,7 @@ def _watch(view, group, valid):
 
 @kernel
 def _keep_up(view, plane, group, victims):
-    """Count victims of a group; if foreground GC does not end, merge the group with all later groups."""
+    """Count victims of foreground GC; at `MOST_VICTIMS` merge `group` with all later groups."""
     memory = view.memory[0]
     if not (view.plane[plane].collecting != 0 or view.control[0].gc_plane == plane):
         return

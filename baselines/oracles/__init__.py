@@ -1,1 +1,1 @@
-"""Bounds: placements that are given the future of a run, and victim rules that use their records."""
+"""Rules that are given the future of a run or the limits of blocks, as bounds for rules that are not."""

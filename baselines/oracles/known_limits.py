@@ -1,11 +1,11 @@
-"""A bound for levelling: cold data rest on the blocks that have least erases left."""
+"""A bound for levelling: cold data moves to the blocks that have fewest erases left."""
 
 from ssdgym.policy import blocks_of, erases_left, is_closed, levelling_policy, nearest_end_free
 
 
 @levelling_policy("known_limits", source="a bound of ours", parameters={"threshold": (2, 1)}, oracle=True)
 def known_limits(view, plane, parameters):
-    """Empty the closed block with most erases left once a free block has over `threshold` fewer left.
+    """Empty the closed block with most erases left if a free block has over `threshold` fewer left.
 
     The pages of the emptied block move to the free block with fewest erases left.
     """

@@ -1,4 +1,4 @@
-"""Common code of placements that are given the future of a run: they group pages that die together."""
+"""Common code of placements that are given the future. Data dies when it is overwritten or trimmed."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ import numpy as np
 
 from ssdgym.policy import kernel
 
-#: Time of death of data that is never overwritten: a clock that no device reaches.
+#: Time of death of data that never dies: a clock that no device reaches.
 NEVER = 2**40
 
 
 def sums_over_blocks(view: Any, values: np.ndarray) -> np.ndarray:
-    """Return for each block the sum of `values` of its valid logical pages, int64 (blocks,)."""
+    """Return for each block the sum of `values`, (logical pages,), over its valid pages, int64 (blocks,)."""
     mapped = view.logical.ppn >= 0
     blocks = view.logical.ppn[mapped] // int(view.params[0].pages_per_block)
     sums = np.zeros(len(view.block_memory), np.int64)
@@ -21,10 +21,9 @@ def sums_over_blocks(view: Any, values: np.ndarray) -> np.ndarray:
 
 @kernel
 def stream_of_life(view, life, first, ratio, streams):
-    """Return the stream of data that lives on for `life` host pages: 0 for the shortest lives.
+    """Return the stream, 0 to `streams - 1`, of data that dies after `life` more host pages are written.
 
-    The bounds between `streams` streams are `first`, `first * ratio`, `first * ratio**2`, ... of the logical
-    pages.
+    Stream `i` ends, and the next one begins, at a life of `first * ratio**i * logical_pages`.
     """
     bound = first * view.params[0].logical_pages
     stream = 0
@@ -37,9 +36,9 @@ def stream_of_life(view, life, first, ratio, streams):
 def keep_sums(rule: Any, value: str, total: str) -> tuple[Any, Any]:
     """Make a rule keep, in field `total` of each block, the sum of field `value` of the block's valid pages.
 
-    The function hooks relocations and trims. It returns two kernels for the rule's hook of a write: the
-    first, (view, lpn, old_page), subtracts a page from the sum of its block; the second, (view, lpn,
-    old_page, page), moves it to the sum of its new block. Page -1 means no page.
+    It registers hooks of `relocated` and `trimmed`, and returns two kernels for the hook of `written`: (view,
+    lpn, old_page) subtracts the page's value from the block of `old_page` (-1: from no block); (view, lpn,
+    old_page, page) also adds the value to the block of `page`.
     """
 
     @kernel

@@ -3,7 +3,7 @@
 from ssdgym.baselines.oracles.lives import NEVER, keep_sums, stream_of_life, sums_over_blocks
 from ssdgym.policy import best_by, choose_block, kernel, placement_policy, victim_policy
 
-#: Length of a window: the number of coming host pages for which the time of their data's death is known.
+#: A window is this number of host pages; at its start, the times of death of their data are stored.
 WINDOW = 4096
 
 
@@ -19,7 +19,7 @@ WINDOW = 4096
     oracle=True,
 )
 def oracle_k(view, plane, lpn, source, parameters):
-    """Put a page into one of `k` streams by how long its data will still live.
+    """Put a page into one of `k` streams by the number of host pages until its data dies.
 
     The bound between streams i and i + 1 is `first * ratio**i` times the number of logical pages.
     """
@@ -30,9 +30,9 @@ def oracle_k(view, plane, lpn, source, parameters):
 
 @oracle_k.on("period")
 def period(view, parameters, future):
-    """Store when data written in the next window dies; when a run begins, also when all present data dies.
+    """Store when the data of the next window dies and, when a run begins, when all present data dies.
 
-    While the future is unknown, as in preconditioning, data counts as never dying.
+    If `future` is `None`, as in preconditioning, the data counts as never dying.
     """
     clock, memory = int(view.control[0].clock), view.memory[0]
     memory.window_start = clock
@@ -51,7 +51,7 @@ _take_out, _move = keep_sums(oracle_k, "dies_at", "deaths")
 
 @oracle_k.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
-    """Store when the page dies, and add this to the sum of its block."""
+    """Store when the data of the page dies, and move this number to the sum of its new block."""
     _take_out(view, lpn, old_page)
     memory = view.memory[0]
     view.page_memory[lpn].dies_at = memory.deaths[view.control[0].clock - 1 - memory.window_start]
@@ -79,7 +79,7 @@ _best = best_by(_score)
 def future_benefit(view, plane, parameters, choice):
     """Choose the eligible block with the largest `invalid / valid * life`.
 
-    `life` is the mean number of host pages that its valid pages still live. A block without a valid page
-    comes before all others; of equal blocks the one with the lowest number is chosen.
+    `life` is the mean number of host pages until the data of its valid pages dies. A block without a valid
+    page is chosen first; a tie goes to the block with the lowest number.
     """
     return choose_block(view, choice, _best(view, plane, parameters))

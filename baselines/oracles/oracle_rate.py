@@ -20,7 +20,8 @@ from ssdgym.policy import best_by, choose_block, kernel, placement_policy, victi
 def oracle_rate(view, plane, lpn, source, parameters):
     """Put a page into one of `k` streams by the mean interval between its writes in the whole run.
 
-    The bound between streams i and i + 1 is `first * ratio**i` times the number of logical pages.
+    The bound between streams i and i + 1 is `first * ratio**i` times the number of logical pages. Pages that
+    the run never writes go to the last stream.
     """
     writes = view.page_memory[lpn].writes
     if writes == 0:
@@ -31,7 +32,7 @@ def oracle_rate(view, plane, lpn, source, parameters):
 
 @oracle_rate.on("period")
 def period(view, parameters, future):
-    """When a run begins, store how often it writes each page, and sum this over the pages of each block."""
+    """Store how often the run writes each page, and the sum of this over the valid pages of each block."""
     view.page_memory.writes = 0 if future is None else future.writes
     view.memory[0].written = 0 if future is None else len(future.deaths)
     view.block_memory.writes = sums_over_blocks(view, view.page_memory.writes)
@@ -67,7 +68,7 @@ _best = best_by(_score)
 def rate_benefit(view, plane, parameters, choice):
     """Choose the eligible block with the largest `invalid / valid * sqrt(valid / writes)`.
 
-    `writes` is the number of writes to its valid pages in the whole run. A block without a valid page, or
-    without writes, comes before all others; of equal blocks the one with the lowest number is chosen.
+    `writes` is the number of host writes, in the whole run, to the logical pages valid in the block. A block
+    whose `valid` or `writes` is 0 is chosen first; a tie goes to the block with the lowest number.
     """
     return choose_block(view, choice, _best(view, plane, parameters))

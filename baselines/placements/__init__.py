@@ -1,1 +1,1 @@
-"""Placements: rules that choose the stream or sub-block of a page, one small file each."""
+"""Placements: rules that choose the stream or sub-block of a page."""

@@ -1,8 +1,9 @@
 """Block groups: the blocks of a plane in groups of limited size, by rank (SpeedupGC, Algorithm 1).
 
 The table of a plane has three parts: the size of each group; a heap of the blocks of each group, with the
-block of smallest rank on top; and two bit sets of writable blocks for each group. Groups are numbered from 0
-here, and from 1 in E28 to E34 (`hotness_groups`).
+block of smallest rank on top; and two bit sets for each group, of its writable blocks (those in the pool) and
+of its writable blocks whose best set has unwritten pages. Groups are numbered from 0 here, and from 1 in E28
+to E34 (`hotness_groups`). A word is an item of `view.table`.
 """
 
 import numpy as np
@@ -10,44 +11,41 @@ import numpy as np
 from ssdgym.baselines.victims.gsm import exceeds, is_larger, make_rank
 from ssdgym.policy import kernel, lowest_bit
 
-#: Record of a block: group; `shown`: 0, WRITABLE, or WRITABLE_BEST if its best set is writable; rank; place
-#: in the heap of its group.
+#: Record of a block: group; `shown`, the bit sets that contain it: 0 for none, WRITABLE for the first,
+#: WRITABLE_BEST for both; rank (see `Rank`); place in the heap of its group.
 RANK = [
     *(("group", "u1"), ("shown", "u1")),
     *(("rank_gain", "i4"), ("rank_moves", "i4"), ("rank_tie", "i4"), ("place", "i4")),
 ]
-#: Record of the device: groups of a plane, most blocks of a group, and words of a plane's table.
+#: Record of the device: number of groups of a plane, most blocks of a group, words of a plane's table.
 SIZES = [("groups", "i8"), ("limit", "i8"), ("plane_words", "i8")]
 WRITABLE, WRITABLE_BEST = 1, 2
 _WORD = 32
 
 
-# -- the table of a plane
-
-
 @kernel
 def largest_group(blocks, groups):
-    """Return the most blocks that a group may have."""
+    """Return the most blocks that a group may have, for the blocks and groups of a plane (E28)."""
     return blocks // (groups - 1) - 1
 
 
 @kernel
 def _bit_words(blocks):
-    """Return the words of a set with one bit per block, and those of a set with one bit per such word."""
+    """Return the words of a bit set of blocks, and of its summary, which has a bit for each word not 0."""
     words = (blocks + _WORD - 1) // _WORD
     return words, (words + _WORD - 1) // _WORD
 
 
 @kernel
 def words_of_plane(blocks, groups):
-    """Return the words of the table of a plane; a group has room for one block above its limit."""
+    """Return the words of a plane's table; a heap has room for one block more than a group may have."""
     words, summary = _bit_words(blocks)
     return groups * (1 + largest_group(blocks, groups) + 1 + 2 * (words + summary))
 
 
 @kernel
 def set_sizes(view):
-    """Store number and largest size of groups, from the thresholds and blocks of the device."""
+    """Store the number and largest size of groups, and the words of a plane's table."""
     params, memory = view.params[0], view.memory[0]
     memory.groups = np.int64(params.group_of_degree >> np.uint64(60))
     memory.limit = largest_group(np.int64(params.blocks), memory.groups)
@@ -67,7 +65,7 @@ def size_of(view, plane, group):
 
 @kernel
 def _heap(view, plane, group):
-    """Return the word of the first block in the heap of a group."""
+    """Return the number of the word that holds the first block in the heap of a group."""
     memory = view.memory[0]
     return plane * memory.plane_words + memory.groups + group * (memory.limit + 1)
 
@@ -77,17 +75,11 @@ def _block_at(view, word):
     return np.int64(view.table[word])
 
 
-# -- ranks
-
-
 @kernel
 def rank_of(view, block):
     """Return the rank of a block."""
     own = view.block_memory[block]
     return make_rank(own.rank_gain, own.rank_moves, own.rank_tie, block)
-
-
-# -- blocks that can be written to
 
 
 @kernel
@@ -114,7 +106,7 @@ def _set_bit(view, plane, group, kind, place, value):
 
 @kernel
 def show(view, plane, block, writable):
-    """Store in the bit sets of a block's group whether the block, and its best set, are writable."""
+    """Store in the bit sets of a block's group whether it is 0 (not writable), WRITABLE or WRITABLE_BEST."""
     own = view.block_memory[block]
     if own.shown == writable:
         return
@@ -128,7 +120,7 @@ def show(view, plane, block, writable):
 
 @kernel
 def first_of(view, plane, group, kind):
-    """Return a group's lowest block that is writable or, for `kind` 1, has a writable best set; -1: none."""
+    """Return a group's lowest block in the bit set `kind`: 0 writable, 1 writable best set; -1 for none."""
     base, blocks = _bits_word(view, plane, group, kind), np.int64(view.params[0].blocks)
     words, summary = _bit_words(blocks)
     for k in range(summary):
@@ -204,7 +196,7 @@ def _leave(view, plane, group, block):
 
 @kernel
 def deal(view, plane):
-    """Take the blocks of a plane, all in group 0, out of its heap, and set their groups by rank."""
+    """Empty the heap of group 0, which has all blocks of a plane; set the group of each block by its rank."""
     blocks = size_of(view, plane, 0)
     for number in range(blocks):
         block = _block_at(view, _heap(view, plane, 0))
@@ -214,7 +206,7 @@ def deal(view, plane):
 
 @kernel
 def _largest(view, plane, group):
-    """Return the block of largest rank in a group, a leaf of the heap."""
+    """Return the block of largest rank in a group, which is a leaf of the heap."""
     heap, size = _heap(view, plane, group), size_of(view, plane, group)
     largest = _block_at(view, heap + size - 1)
     for place in range(size >> 1, size - 1):
@@ -234,20 +226,20 @@ def _exceeds_that_at(view, rank, word):
 
 @kernel
 def _stands_above(view, plane, rank, group):
-    """Return whether a block's rank is above the smallest rank of a group's other blocks."""
+    """Return whether `rank`, of a block, is above the smallest rank of the other blocks of a group."""
     heap, size = _heap(view, plane, group), size_of(view, plane, group)
     if size > 0 and _block_at(view, heap) != rank.block:
         return _exceeds_that_at(view, rank, heap)
-    # The block is on top of its heap, so the next smallest rank is one of the two below it.
+    # The block is on top of its heap, so the smallest rank of the others is one of the two below it.
     below_left = size > 1 and _exceeds_that_at(view, rank, heap + 1)
     return below_left or (size > 2 and _exceeds_that_at(view, rank, heap + 2))
 
 
 @kernel
 def _group_for(view, plane, rank):
-    """Return the highest group with another block whose rank is below `rank`; 0 if there is none.
+    """Return the highest group in which a different block has a rank below `rank`; 0 if there is none.
 
-    Ranks rise from group to group, so the search starts at the block's old group; it skips empty groups.
+    Ranks rise from group to group, so the search goes up or down from the group that the block is in.
     """
     group = np.int64(view.block_memory[rank.block].group)
     for higher in range(group + 1, view.memory[0].groups):
@@ -262,7 +254,6 @@ def _group_for(view, plane, rank):
 
 @kernel
 def _move(view, plane, block, group):
-    """Move a block to another group."""
     own, shown = view.block_memory[block], np.int64(view.block_memory[block].shown)
     show(view, plane, block, 0)
     _leave(view, plane, np.int64(own.group), block)
@@ -272,17 +263,17 @@ def _move(view, plane, block, group):
 
 @kernel
 def _make_room(view, plane, group):
-    """Move surplus blocks of a group that a block has joined to lower groups, or else to higher groups."""
+    """If a group that a block has joined exceeds its limit, move blocks to lower or else to higher groups."""
     limit, room = view.memory[0].limit, group - 1
     while room >= 0 and size_of(view, plane, room) == limit:
         room -= 1
     if size_of(view, plane, group) > limit and room >= 0:
-        # 1. A lower group has room: from there upwards, the block of smallest rank of each group moves one
-        # group down. Ranks stay above those of the groups below.
+        # 1. A lower group has room. From the group above it upwards, the block of smallest rank of each group
+        # moves one group down, so ranks still rise from group to group.
         for higher in range(room + 1, group + 1):
             _move(view, plane, _block_at(view, _heap(view, plane, higher)), higher - 1)
         return
-    # 2. Otherwise surplus blocks, if any, move to higher groups.
+    # 2. Otherwise the block of largest rank of each group over its limit moves one group up.
     while size_of(view, plane, group) > limit:
         group += 1
         _move(view, plane, _largest(view, plane, group - 1), group)
@@ -290,7 +281,7 @@ def _make_room(view, plane, group):
 
 @kernel
 def reclassify(view, plane, block, before, writable):
-    """Move a block, whose rank was `before`, to the group of its present rank (E30)."""
+    """Move a block, whose rank was `before`, to the group of its present rank (E30); see `show`."""
     rank, group = rank_of(view, block), np.int64(view.block_memory[block].group)
     found = _group_for(view, plane, rank)
     if found != group:

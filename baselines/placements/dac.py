@@ -15,9 +15,9 @@ _REGIONS = 6
 def dac(view, plane, lpn, source, parameters):
     """Put pages into the stream of their region, 0 (coldest) to 5.
 
-    The first write of a page, or the first one after a trim, puts it into region 0. Every other write of the
-    host moves it up a region, and every relocation down one, within the regions that there are. (The paper
-    promotes only young pages and demotes only old ones; comparisons since 2022 use this form.)
+    The first write of a page, or its first write after a trim, puts it into region 0. Every other host write
+    moves it up a region, at most to 5. Every relocation moves it down a region, at least to 0. (The paper
+    moves up only young pages and down only old ones; comparisons since 2022 use this form.)
     """
     above = view.page_memory[lpn].region  # 1 + the region of the page; 0 for a page in no region
     return min(above, _REGIONS - 1) if source < 0 else max(above - 2, 0)
@@ -25,7 +25,7 @@ def dac(view, plane, lpn, source, parameters):
 
 @dac.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
-    """Move the page up, unless it was overtaken by a newer version or a trim."""
+    """Move the page up a region, unless a newer write or a trim has overtaken this write."""
     if view.logical[lpn].ppn == page:
         memory = view.page_memory[lpn]
         memory.region = min(memory.region + 1, _REGIONS)
@@ -33,7 +33,7 @@ def written(view, plane, lpn, old_page, page, parameters):
 
 @dac.on("relocated")
 def relocated(view, plane, lpn, old_page, page, parameters):
-    """Move the page down; a page in region 0, or in no region, stays."""
+    """Move the page down a region, unless it is in region 0 or in none."""
     memory = view.page_memory[lpn]
     if memory.region > 1:
         memory.region -= 1
@@ -41,5 +41,5 @@ def relocated(view, plane, lpn, old_page, page, parameters):
 
 @dac.on("trimmed")
 def trimmed(view, plane, lpn, old_page, page, parameters):
-    """Forget the page."""
+    """Put the page into no region."""
     view.page_memory[lpn].region = 0

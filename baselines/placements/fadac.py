@@ -1,4 +1,4 @@
-"""FADaC: pages are separated by how often they are written, against an average that fades."""
+"""FADaC: pages are separated by the number of their writes, compared with a moving average of requests."""
 
 from ssdgym.policy import kernel, placement_policy
 
@@ -16,7 +16,7 @@ def _valid_pages(view):
 
 @kernel
 def _average(view, lpn, valid):
-    """Return the average; if a host page is the first of its request, first update it by the request."""
+    """Return `average`, updated with the length of the request if `lpn` is the request's first page."""
     average = view.memory[0].average
     if lpn != view.control[0].request_lpn:
         return average
@@ -35,16 +35,16 @@ def _average(view, lpn, valid):
 def fadac(view, plane, lpn, source, parameters):
     """Put a page into one of six streams by the number of its writes: 0 is for rarely written pages.
 
-    `average` moves towards the length of each request, before its first page is placed, by the difference
-    divided by the number of valid pages. A page's `writes` are its host writes minus its relocations, the
-    present write or relocation included, and at least 0. Its stream is how often `average` has to be
-    multiplied by 10 to reach `writes`, at most 5. (In the original paper the count of each page fades; here,
-    as in the paper that compares it, the device has one average that fades.)
+    The device has one number `average`. Before the first page of a write request is placed, `average` changes
+    by `(pages of the request - average) / valid pages of the device`. A page's `writes` are its host writes
+    minus its relocations, the present write or relocation included, and at least 0. Its stream is how often
+    `average` has to be multiplied by 10 to reach `writes`, at most 5. (In the original paper the count of
+    each page decays; the paper that compares it has one average, as here.)
 
-    A page exactly on a boundary (`writes` is 1, 10, 100, .. times the average) goes to the colder stream, or
-    to the hotter one if `inclusive` is not 0. Both are assumptions: the paper's text was not at hand, and the
+    A page exactly on a boundary (`writes` is 1, 10, 100, .. times `average`) goes to the colder stream, or to
+    the hotter stream if `inclusive` is not 0. Both are assumptions: the paper's text was not at hand, and the
     simulator of the comparison sometimes rounds up and sometimes down. The choice matters if all requests
-    have one page: then the average is 1, and so are the `writes` of all pages written once.
+    have one page: `average` is then 1, and so are the `writes` of every page written once.
     """
     writes = view.page_memory[lpn].writes
     writes = max(writes - 1, 0) if source >= 0 else writes + 1
@@ -61,7 +61,7 @@ def fadac(view, plane, lpn, source, parameters):
 
 @fadac.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
-    """Count the write and, with the first page of a request, the request."""
+    """Count the write and, if the page is the first one of its request, update `average`."""
     is_new = old_page < 0 and view.logical[lpn].ppn == page
     view.memory[0].average = _average(view, lpn, _valid_pages(view) - is_new)
     view.page_memory[lpn].writes += 1
@@ -75,5 +75,5 @@ def relocated(view, plane, lpn, old_page, page, parameters):
 
 @fadac.on("trimmed")
 def trimmed(view, plane, lpn, old_page, page, parameters):
-    """Forget the page."""
+    """Set the page's writes to 0."""
     view.page_memory[lpn].writes = 0

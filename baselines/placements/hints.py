@@ -12,9 +12,9 @@ _HANDLES = 8
     relocation_streams=1,
 )
 def hints(view, plane, lpn, source, parameters):
-    """Put a page of the host into the stream of its request's hint, and relocated pages into stream 8.
+    """Put a host page into the stream of its request's hint, and relocated pages into stream 8.
 
-    Hints wrap at 8: hint 8 is treated as 0.
+    The stream is the hint modulo 8.
     """
     return _HANDLES if source >= 0 else view.control[0].request_hint % _HANDLES
 
@@ -26,10 +26,10 @@ def hints(view, plane, lpn, source, parameters):
     relocation_streams=_HANDLES,  # an erase set may have blocks of several streams
 )
 def hints_isolated(view, plane, lpn, source, parameters):
-    """Put a page of the host into the stream of its request's hint, relocated pages into one of 8 others.
+    """Put a host page into the stream of its request's hint, relocated pages into one of 8 other streams.
 
-    Hints wrap at 8: hint 8 is treated as 0. Pages of handle `h` are relocated to stream `8 + h`, where they
-    stay until the host writes them again.
+    The stream `h` is the hint modulo 8. Pages of stream `h` are relocated to stream `8 + h`, where they stay
+    until the host writes them again.
     """
     if source < 0:
         return view.control[0].request_hint % _HANDLES

@@ -1,12 +1,12 @@
-"""Hot pages of the host go to the sub-blocks that would be erased next, all others to stream 0.
+"""Hot host pages go to the sub-blocks that would be erased next, all other pages to stream 0.
 
 Hotness is that of `hot_cold` (E22 to E25).
 
-* **E27** Under `hot_to_victims` a hot host page goes to a block in the pool whose best set (E43) has
-  unwritten pages or, if there is none, to any block in the pool with a best set. Among several such blocks
-  the best set of highest benefit decides (ties as for the best set of a plane). The page goes to the lowest
-  sub-block with unwritten pages of the best set, or else of the block. If no block in the pool has a best
-  set, it goes to stream 0.
+* **E27** A hot host page goes to a block in the pool whose best set (E43) has unwritten pages or, if there is
+  none, to any block in the pool with a best set. If there are several such blocks, the block whose best set
+  has the highest benefit is chosen (ties as for the best set of a plane). The page goes to the lowest
+  sub-block with unwritten pages of the best set or, if the set has none, of the block. If no block in the
+  pool has a best set, the page goes to stream 0.
 """
 
 from typing import Any
@@ -43,7 +43,7 @@ _next_target, _FIELDS = _targets.first, fields_of(by_benefit, _targets)
 
 
 def _controller_bytes(device: Any) -> int:
-    """Return the bytes of best sets with their writable bits, of two orders of blocks, and of hotness."""
+    """Return the bytes of best sets, each with two writable bits, of two orders of blocks, and of hotness."""
     return best_set_bytes(device, bits_of(2)) + 2 * tree_bytes(device) + hotness.table_bytes(device)
 
 
@@ -62,7 +62,7 @@ def _controller_bytes(device: Any) -> int:
     counted=["hot_pages_written"],
 )
 def hot_to_victims(view, plane, lpn, source, parameters):
-    """Return the sub-block of E27 for a hot page of the host, otherwise stream 0."""
+    """Return the sub-block of E27 for a hot host page, otherwise stream 0."""
     if source >= 0 or hotness.is_first_write(view, lpn) or hotness.group_once_counted(view, 0, lpn) == 0:
         return 0
     block = _next_target(view, plane)
@@ -74,7 +74,7 @@ def hot_to_victims(view, plane, lpn, source, parameters):
 
 @hot_to_victims.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
-    """Count the write."""
+    """Count the write in the hotness table."""
     hotness.note_write(view, 0, lpn, old_page, page, False)
 
 

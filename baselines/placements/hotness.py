@@ -1,7 +1,7 @@
-"""Hotness of pages: several hashes of a page number into a table of small counters that decay.
+"""Hotness of pages: several hashes of a page number index a table of small counters that decay.
 
-After Hsieh, Kuo and Chang (ACM Transactions on Storage 2006), as SpeedupGC (section III-B) uses it: the rules
-E22 to E25 are in `hot_cold`. The table begins at a word of `view.table`; a word has eight counters.
+The method is that of Hsieh, Kuo and Chang (ACM Transactions on Storage 2006) as used in SpeedupGC, section
+III-B; `hot_cold` defines it (E22 to E25). The hotness table begins at word `first` of `view.table`.
 """
 
 from typing import Any
@@ -10,20 +10,20 @@ import numpy as np
 
 from ssdgym.policy import GOLDEN, below, kernel, mix
 
-#: Record of the device: updates since the table last decayed, and hot pages that the host has written.
+#: Record of the device: updates since the counters were last halved, and the metric of hot pages written.
 MEMORY = [("updates", "i8"), ("hot_pages_written", "i8")]
 _PER_WORD = 8
 _SATURATED, _LOWER_BITS = 15, 0x77777777
 
 
 def table_words(device: Any) -> int:
-    """Return the words of the table of a device."""
+    """Return the words of the hotness table of a device."""
     hotness = device.ftl.hotness
     return -(-hotness.hashes * hotness.counters_of(device.logical_pages) // _PER_WORD)
 
 
 def table_bytes(device: Any) -> int:
-    """Return the bytes of the table of a device, of counters of 4 bits."""
+    """Return the bytes of the 4-bit counters of a device."""
     hotness = device.ftl.hotness
     return -(-hotness.hashes * hotness.counters_of(device.logical_pages) // 2)
 
@@ -69,15 +69,15 @@ def group_once_counted(view, first, lpn):
 
 @kernel
 def is_first_write(view, lpn):
-    """Return whether the next write of a page does not count because the page is not mapped."""
+    """Return whether the next write of a page will not be counted, because the page is unmapped (E25)."""
     return view.params[0].counts_updates != 0 and view.logical[lpn].ppn < 0
 
 
 @kernel
 def note_write(view, first, lpn, old_page, page, placed_before):
-    """Count a host write, and a hot page if it was hot when placed (before this count if `placed_before`).
+    """Count a host write (E23), and count the page in the metric if it was hot when it was placed.
 
-    All counters are halved after a period. The count of hot pages is reset with the device's counters.
+    If `placed_before`, the page was placed by its counters before this write (E26), otherwise after it.
     """
     params, memory = view.params[0], view.memory[0]
     if view.counters[0].host_pages_written == 1:

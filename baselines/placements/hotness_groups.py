@@ -1,40 +1,41 @@
-"""Hot pages go to blocks of the group of their hotness, others to any sub-block at random.
+"""Hot pages go to the block group of their hotness group, all other pages to a random block.
 
 Hotness is that of `hot_cold` (E22 to E25).
 
 * **E28** The blocks of a plane are in `g` *block groups* of at most `m = B // (g - 1) - 1` blocks; at the
   start block `j` of a plane is in group `1 + j % g`.
-* **E29** A block's *rank* is the benefit of its best set (0 without one); with `isolation: hardware` the
-  number of its sub-blocks that hold only invalid pages. Of two blocks of equal rank, the one whose best set
-  would be chosen first as the best of the plane counts as larger; under hardware isolation, and without best
-  sets, the lower block does.
-* **E30** A block is *reclassified* when one of its pages becomes invalid or is programmed (for a page dead at
-  birth once, as invalid), and when a round on it ends; until then a victim keeps group and rank. To
+* **E29** A block's *rank* is the benefit of its best set (0 without one); with `isolation: hardware` it is
+  the number of its sub-blocks that hold only invalid pages. Of two blocks of equal rank, the block whose best
+  set comes first by the ties of the best set of a plane (E43) counts as larger. Under hardware isolation, or
+  without best sets, the lower block counts as larger.
+* **E30** A block is *reclassified* when one of its pages becomes invalid or is programmed (once for a page
+  dead at birth, as invalid), and when a round on it ends. During the round a victim keeps group and rank. To
   reclassify block `b` with new rank `r`:
     1. Take `b` out of its group.
     2. `l` is the largest number of a non-empty group whose smallest rank is below `r` (not equal), or 1.
     3. If group `l` has `m` blocks and one of the groups `1..l-1` has fewer, the block of smallest rank in
-       group `l` moves to group `l - 1`; if that has `m` blocks, its own smallest first moves to `l - 2`, and
-       so on. `b` joins group `l`.
-    4. Otherwise `b` joins group `l`; if that now has more than `m` blocks, its block of largest rank
+       group `l` moves to group `l - 1`. If group `l - 1` has `m` blocks, its block of smallest rank first
+       moves to `l - 2`, and so on. `b` joins group `l`.
+    4. Otherwise `b` joins group `l`. If the group then has more than `m` blocks, its block of largest rank
        (possibly `b`) moves to `l + 1`, and so on.
-* **E31** A hot page of hotness group `i`, host or relocated, is scattered to the first of these that exists:
-    1. the lowest block of group `i` in the pool whose best set has unwritten pages: the lowest such
-       sub-block of the set;
-    2. the lowest block of group `i` in the pool: its lowest sub-block with unwritten pages;
-    3. as in 2, of group `i + 1`, `i - 1`, `i + 2`, `i - 2` and so on.
+* **E31** A hot page of hotness group `i`, host or relocated, is scattered to the first of these sub-blocks
+  that exists:
+    1. in the lowest pool block of group `i` whose best set has unwritten pages: the lowest sub-block of that
+       set with unwritten pages;
+    2. in the lowest pool block of group `i`: its lowest sub-block with unwritten pages;
+    3. as in 2, with the groups `i + 1`, `i - 1`, `i + 2`, `i - 2` and so on.
 * **E32** Any other page goes to the lowest sub-block with unwritten pages of a random block in the pool.
-  Draws `first` to `first + 63` name blocks `below(B)`, and the first block in the pool is taken; if none is,
-  the search goes upwards from the block of draw `first + 64`, wrapping. A host page uses random stream 4,
-  decision `clock`, `first = 0`; a relocated page random stream 5, decision `rounds`, `first = 65 * page`,
-  with its page number within its block.
-* **E33** With `hotness.scatter: block` a page of E32 goes to the open block of stream 0. If none is open, the
-  block of E32 is opened and stays open until full. Meanwhile it is in neither pool nor index, has rank 0,
-  gets no hot pages, and is reclassified only when opened and closed.
+  Draws `first` to `first + 63` each select a block, `below(B)`; the first one in the pool is chosen. If none
+  is, the search goes upwards from the block of draw `first + 64`, wrapping. For a host page the draws are of
+  random stream 4 and decision `clock`, and `first = 0`. For a relocated page they are of random stream 5 and
+  decision `rounds`, and `first` is 65 times the page's number within its block.
+* **E33** If `hotness.scatter` is `block`, a page of E32 goes to the open block of stream 0. If no block is
+  open, the block of E32 is opened, and stays open until it is full. While open it is in neither pool nor
+  index, has rank 0, receives no hot pages, and is reclassified only when it opens and closes.
 * **E34** When `hotness_groups` starts on a device with data (`preconditioning: until_gc_greedy`), the open
-  block of stream 0 goes with its pages to the tail of the pool and into the index, and the blocks of a plane
-  are dealt by rank: a block with `k` blocks below it joins group `1 + k * g // B`. Other placements keep the
-  open blocks.
+  block of stream 0 goes with its pages to the tail of the pool and into the index. The blocks of a plane are
+  divided by rank: a block with `k` blocks of lower rank joins group `1 + k * g // B`. Other placements keep
+  the open blocks.
 """
 
 from typing import Any
@@ -78,11 +79,12 @@ from ssdgym.policy import (
     whole_mask,
 )
 
-#: Record of a block; `first`: its lowest sub-block with unwritten pages; `was_open`: it has been opened.
+#: Record of a block. `first` is its lowest sub-block with unwritten pages, within the block. `was_open` is 1
+#: from its opening until `_programmed` has updated it after it closed.
 _BLOCK = [*BEST_SET, ("first", "u1"), ("was_open", "u1"), *by_benefit.block, *block_groups.RANK]
-#: Changes of a block: any changes; one page was programmed; one page became invalid.
+#: What has changed in a block: anything; only that a page was programmed; only that a page became invalid.
 _ANYTHING, _PROGRAMMED, _INVALIDATED = 0, 1, 2
-#: Draws for a page.
+#: Random draws for a page before the search goes through the blocks in order (E32).
 _TRIES = 64
 
 
@@ -96,9 +98,8 @@ def _words(device: Any) -> int:
 def _controller_bytes(device: Any) -> int:
     """Return the bytes that a controller would need.
 
-    Every block has its best set, its group, and whether it can be written. Every group has its size; a heap
-    of its blocks with the smallest rank on top, with the place of every block; and two bits for every block
-    of the plane, with one more bit for each 64 of them. The largest rank of a group is found by a scan. If
+    Every block has its best set, its group, `shown`, and its place in a heap. Every group has its size, a
+    heap of its blocks, and two bit sets of the blocks of the plane, with one more bit for each 64 bits. If
     ranks are not benefits, there is also an order of the blocks by benefit. The hotness counters are added.
     """
     geometry, hotness = device.usable, device.ftl.hotness
@@ -118,12 +119,9 @@ def _table(view):
     return np.int64(view.params[0].planes) * view.memory[0].plane_words
 
 
-# -- ranks
-
-
 @kernel
 def _full_and_invalid(view, block):
-    """Count the sub-blocks of a block that hold only invalid pages."""
+    """Return the number of sub-blocks of a block that hold only invalid pages."""
     params, count = view.params[0], 0
     for sub in range(block * params.sub_blocks, (block + 1) * params.sub_blocks):
         count += view.sub_block[sub].invalid == params.pages_per_sub_block
@@ -147,7 +145,7 @@ def _keep(view, block, mask, gain, moves):
 
 @kernel
 def _renew(view, block):
-    """Search the best set of a block, and store it; return what `_keep` returns."""
+    """Search the best set of a block, and store it with `_keep`, whose result is returned."""
     if view.block[block].status & INDEXED:
         mask, gain, moves = best_set_from(view, block, view.block_memory[block].mask)
         return _keep(view, block, mask, gain, moves)
@@ -158,8 +156,8 @@ def _renew(view, block):
 def _renew_after(view, block, s, programmed):
     """Update an indexed block's best set after a page of sub-block `s` was programmed or became invalid.
 
-    Return what `_keep` returns. A programmed page lowers the benefit of the sets that must relocate it, so
-    the best set changes only if it is one of them. Its benefit is adjusted and not computed again.
+    Return the result of `_keep`. A programmed page only lowers the benefit of sets that must relocate it, so
+    the best set can change only if it is such a set. A best run is adjusted from its old benefit.
     """
     params, own = view.params[0], view.block_memory[block]
     burdened = has(own.mask | neighbours(view, own.mask), s)
@@ -183,14 +181,14 @@ def _renew_after(view, block, s, programmed):
 
 @kernel
 def _note_first(view, block):
-    """Store which sub-block of a block is the lowest one with unwritten pages."""
+    """Store the lowest sub-block of a block with unwritten pages."""
     sub = first_writable(view, block, whole_mask(view))
     view.block_memory[block].first = sub - block * view.params[0].sub_blocks if sub >= 0 else 0
 
 
 @kernel
 def _change(view, plane, block, change, s):
-    """Update best set, rank and group of a block after a change in sub-block `s`, or any change."""
+    """Update best set, rank and group of a block after a change (`_ANYTHING`, ...) in its sub-block `s`."""
     params, own, before = view.params[0], view.block_memory[block], block_groups.rank_of(view, block)
     mask, gain, moves = own.mask, own.gain, own.moves
     sub = block * params.sub_blocks + s
@@ -211,7 +209,7 @@ def _change(view, plane, block, change, s):
 
 @kernel
 def _of_group(view, plane, group):
-    """Return the sub-block for a page of a hotness group, counted from 0; -1 without a free page (E31)."""
+    """Return the sub-block of E31 for a hotness group, counted from 0; -1 if no block is writable."""
     block, groups = block_groups.first_of(view, plane, group, 1), view.memory[0].groups
     if block >= 0:
         return first_writable(view, block, view.block_memory[block].mask)
@@ -227,7 +225,7 @@ def _of_group(view, plane, group):
 
 @kernel
 def _drawn(view, plane, draws, k):
-    """Return the block of draw `k` of a page, whose random stream, decision and first draw are given."""
+    """Return the block that draw `first + k` selects; `draws` is (random stream, decision, `first`)."""
     stream, decision, first = draws
     blocks = np.int64(view.params[0].blocks)
     return plane * blocks + below(draw(view.params[0].seed, stream, decision, first + k), blocks)
@@ -235,7 +233,7 @@ def _drawn(view, plane, draws, k):
 
 @kernel
 def _at_random(view, plane, draws, block):
-    """Return the sub-block for a page that is not hot, given its first draw; -1 for an empty pool (E32)."""
+    """Return the sub-block of E32, given the block of the first draw; -1 if the pool is empty."""
     first, blocks = plane * np.int64(view.params[0].blocks), np.int64(view.params[0].blocks)
     for k in range(1, _TRIES + blocks + 1):
         if view.block_memory[block].shown:
@@ -282,16 +280,13 @@ def hotness_groups(view, plane, lpn, source, parameters):
 
 @kernel
 def _target(sub, opens):
-    """Return the target for a sub-block; for no sub-block (-1) stream 0, which cannot open a block either."""
+    """Return the target for a sub-block; for -1, an empty pool, stream 0, so that the engine reports it."""
     return 0 if sub < 0 else MAX_STREAMS + sub + opens
-
-
-# -- what happens
 
 
 @kernel
 def _programmed(view, plane, page, valid):
-    """Reclassify the block of a page that has been programmed, unless the block is open."""
+    """Reclassify the block of a page that was programmed, unless it is open; `valid`: not dead at birth."""
     params = view.params[0]
     block, own = page // params.pages_per_block, view.block_memory[page // params.pages_per_block]
     if view.block[block].status & OPEN:
@@ -311,13 +306,13 @@ def written(view, plane, lpn, old_page, page, parameters):
 
 @hotness_groups.on("relocated")
 def relocated(view, plane, lpn, old_page, page, parameters):
-    """Reclassify the block that holds the copy of the page."""
+    """Reclassify the block of the new copy of the page."""
     _programmed(view, plane, page, True)
 
 
 @hotness_groups.on("invalidated")
 def invalidated(view, plane, lpn, old_page, page, parameters):
-    """Reclassify the block, unless it is open or a victim."""
+    """Reclassify the block of the page, unless it is open or a victim."""
     params, block = view.params[0], old_page // view.params[0].pages_per_block
     if view.block[block].status & INDEXED:
         s = old_page // params.pages_per_sub_block - block * params.sub_blocks
@@ -346,7 +341,7 @@ def recycled(view, plane, block, parameters):
 
 @hotness_groups.on("attached")
 def attached(view, plane, block, parameters):
-    """Deal the blocks of a plane to groups: in turn on an empty device (E28), otherwise by rank (E34)."""
+    """Assign the blocks of a plane to groups: in turn on an empty device (E28), otherwise by rank (E34)."""
     block_groups.set_sizes(view)
     memory, first = view.memory[0], plane * np.int64(view.params[0].blocks)
     for word in range(plane * memory.plane_words, (plane + 1) * memory.plane_words):

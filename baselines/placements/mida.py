@@ -9,7 +9,7 @@ _LAST = 4
 def mida(view, plane, lpn, source, parameters):
     """Put host pages into stream 0, and relocated pages into the stream after that of their block.
 
-    Pages of stream 4, the last one, stay in it. The rule remembers only the streams of blocks.
+    Pages of stream 4, the last one, stay in it. The rule needs no records.
     """
     if source < 0:
         return 0

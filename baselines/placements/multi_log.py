@@ -1,4 +1,4 @@
-"""MultiLog: a page moves one log up when it is rewritten soon, and one down whenever it is relocated."""
+"""MultiLog: a page moves one log up if it is rewritten soon, and one log down whenever it is relocated."""
 
 import numpy as np
 
@@ -16,19 +16,19 @@ _LEVELS = 6
     memory=[("last", "i8"), ("pages", "i8", (_LEVELS,)), ("invalid", "i8", (_LEVELS,))],
 )
 def multi_log(view, plane, lpn, source, parameters):
-    """Put a page into the log of its level, 0 (hottest) to 5; its level is the stream of the block it is in.
+    """Put a page into the log of its level, 0 (hottest) to 5. The level is the stream of the page's block.
 
-    The first write of a page, or the first one after a trim, goes to level 0. Another write moves a page of
-    level 1 or more one level up (hotter) with the probability `1 - u / x`, if that is above 0. Here `u` is
-    the number of host pages since the page was last written; `x` is half of the valid pages of its level,
-    times the share of valid pages in all blocks collected from that level. Before a block is collected no
-    page moves up. The random number is draw `lpn` of the decision `clock`, of the stream for host pages.
+    The first write of a page, or its first write after a trim, goes to level 0. Any other write moves a page
+    one level up (to a hotter level) with the probability `1 - u / x`, if it is above 0. `u` is the number of
+    host pages since the page was last written. `x` is half of the valid pages of its level, times the mean
+    valid share of all blocks collected from the level. Until a block of the level is collected, no page of
+    the level moves up. The random number is draw `lpn` of random stream 4 and decision `clock`.
 
-    A relocated page goes down a level. From the last level in use it goes to a new level if there are fewer
-    than six and the last level has at least a block of valid pages; otherwise it stays.
+    A relocated page goes one level down. A page of the last level in use goes to a new level only if there
+    are fewer than six levels and the last level has as many valid pages as a block; otherwise it stays.
 
-    (The paper also chooses which level gives a victim, by its share of the spare pages; here the victim rule
-    does.)
+    (In the paper the level from which a victim is chosen depends on its share of the spare pages. Here the
+    victim rule chooses among all levels.)
     """
     memory = view.memory[0]
     page = source if source >= 0 else view.logical[lpn].ppn
@@ -54,7 +54,7 @@ def _valid_pages(view, level):
 
 @kernel
 def _moves_up(view, lpn, level):
-    """Return whether a page written again has lived so briefly in its level that it moves up."""
+    """Return whether the present write of a page moves it up from its level."""
     memory, clock = view.memory[0], view.control[0].clock
     if memory.pages[level] == 0:
         return False
@@ -69,7 +69,7 @@ def _moves_up(view, lpn, level):
 
 @multi_log.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
-    """Store the clock after the write of the page: 1 for the first page of the host."""
+    """Store the clock after the write, which is at least 1."""
     view.page_memory[lpn].written = view.control[0].clock
 
 
@@ -82,7 +82,7 @@ def opened(view, plane, block, parameters):
 
 @multi_log.on("collected")
 def collected(view, plane, block, parameters):
-    """Add the pages of the victim to those collected from its level."""
+    """Add the written and the invalid pages of the victim to the sums of its level."""
     memory, record = view.memory[0], view.block[block]
     level = min(record.stream, memory.last)
     memory.pages[level] += record.written

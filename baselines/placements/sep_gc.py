@@ -1,10 +1,10 @@
-"""Pages of the host go to stream 0, relocated pages to stream 1."""
+"""Host pages go to stream 0, relocated pages to stream 1."""
 
 from ssdgym.policy import built_in_placement
 
 
 def sep_gc(view, plane, lpn, source, parameters):
-    """Separate pages of the host from relocated ones."""
+    """Return stream 0 for a host page, stream 1 for a relocated page."""
     return 0 if source < 0 else 1
 
 

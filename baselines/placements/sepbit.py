@@ -1,4 +1,4 @@
-"""SepBIT: pages are separated by when they are expected to be overwritten, inferred from how old they are."""
+"""SepBIT: pages are separated by the expected time until their next write, inferred from their age."""
 
 from ssdgym.policy import placement_policy
 
@@ -16,13 +16,13 @@ from ssdgym.policy import placement_policy
 def sepbit(view, plane, lpn, source, parameters):
     """Put a page into one of six streams by its expected life.
 
-    `life` is the mean number of host pages between opening and collecting a block of stream 0, over the last
-    `nc` of these blocks; infinite before that. The age of a page is the number of host pages since it was
-    last written by the host.
+    `life` is the mean number of host pages between opening and collecting a block of stream 0. It is infinite
+    at first, and computed anew whenever `nc` such blocks have been collected, from these blocks. The age of a
+    page is the number of host pages since the host last wrote it.
 
-    A page of the host goes to stream 0 if it has been written before and its age is below `life`, else to
-    stream 1. A page relocated from a block of stream 0 goes to stream 2; a page from any other block to
-    stream 3, 4 or 5 if its age is below `4 * life`, below `16 * life`, or above.
+    A host page goes to stream 0 if it has been written before and its age is below `life`, otherwise to
+    stream 1. A page relocated from a block of stream 0 goes to stream 2. A page relocated from any other
+    block goes to stream 3 if its age is below `4 * life`, to 4 if it is below `16 * life`, otherwise to 5.
     """
     written = view.page_memory[lpn].written
     age = view.control[0].clock - written + 1
@@ -38,7 +38,7 @@ def sepbit(view, plane, lpn, source, parameters):
 
 @sepbit.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
-    """Store the clock after the write of the page: 1 for the first page of the host, 0 for never."""
+    """Store the clock after the write, which is at least 1; 0 means that the page was never written."""
     view.page_memory[lpn].written = view.control[0].clock
 
 
@@ -50,7 +50,7 @@ def opened(view, plane, block, parameters):
 
 @sepbit.on("collected")
 def collected(view, plane, block, parameters):
-    """Add the life of a block of stream 0 to the sum; after every `nc` such blocks, update the mean life."""
+    """Add the life of a block of stream 0 to a sum; after every `nc` such blocks, update the mean life."""
     if view.block[block].stream != 0:
         return
     memory = view.memory[0]

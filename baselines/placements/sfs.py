@@ -1,4 +1,4 @@
-"""SFS: blocks are clustered by hotness, and pages join the cluster whose hotness is nearest to theirs."""
+"""SFS: blocks are clustered by hotness; a page goes to the cluster whose centre is nearest to its hotness."""
 
 from ssdgym.policy import blocks_of, kernel, placement_policy
 
@@ -21,14 +21,15 @@ def sfs(view, plane, lpn, source, parameters):
     """Put a page into the stream whose centre is nearest to its hotness; ties go to the last stream.
 
     The hotness of a page is the number of its host writes, divided by the host pages since the last of them.
-    A host page is placed by its earlier writes; a page without any goes to stream 0, the hottest.
+    The present write does not count; a page without an earlier write goes to stream 0, the hottest.
 
-    Every plane has six centres, which are 0 at first. When the first block of a plane is collected, and every
-    `period`-th after it, the centres are computed again from the indexed blocks with a valid page, without
-    the victim. Three rounds of k-means begin at the present centres; of equally near centres a block
-    joins the first, and a centre without a block becomes 0. Then centres are sorted, the largest first. The
-    hotness of a block is the sum of the writes of its valid pages, divided by the sum of the host pages since
-    the last write of each. (The paper clusters all blocks at every collection, as `period=1` does.)
+    Every plane has six centres, one for each stream, which are 0 at first. At the first block collected in a
+    plane, and at every `period`-th block after it, the centres are computed again from the indexed blocks
+    with a valid page, without the victim. Three iterations of k-means begin at the present centres. A block
+    equally near to several centres joins the first one; a centre without a block becomes 0. Then the centres
+    are sorted, the largest first. The hotness of a block is the sum of the writes of its valid pages, divided
+    by the sum of the host pages since the last write of each. (The paper clusters all blocks at every
+    collection, as `period=1` does.)
     """
     memory = view.page_memory[lpn]
     if source < 0 and memory.writes == 0:
@@ -45,7 +46,7 @@ def sfs(view, plane, lpn, source, parameters):
 
 @kernel
 def _add(view, page, writes, written_at):
-    """Add writes and a write time to the sums of the block that holds a page."""
+    """Add a number of writes and a clock to the sums of the block of a page."""
     block = view.block_memory[page // view.params[0].pages_per_block]
     block.writes += writes
     block.written_at += written_at
@@ -53,7 +54,7 @@ def _add(view, page, writes, written_at):
 
 @sfs.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
-    """Count the write, unless it was overtaken by a newer version or a trim."""
+    """Count the write, unless a newer write or a trim has overtaken it."""
     if view.logical[lpn].ppn != page:
         return
     memory, now = view.page_memory[lpn], view.control[0].clock - 1
@@ -67,7 +68,7 @@ def written(view, plane, lpn, old_page, page, parameters):
 
 @sfs.on("relocated")
 def relocated(view, plane, lpn, old_page, page, parameters):
-    """Move the page's sums to its new block."""
+    """Move the page's writes and write time from the sums of its old block to those of its new block."""
     memory = view.page_memory[lpn]
     writes, written_at = memory.writes, memory.written_at
     _add(view, old_page, -writes, -written_at)
@@ -76,7 +77,7 @@ def relocated(view, plane, lpn, old_page, page, parameters):
 
 @sfs.on("trimmed")
 def trimmed(view, plane, lpn, old_page, page, parameters):
-    """Forget the page."""
+    """Reset the page's records, and subtract them from the sums of its block."""
     memory = view.page_memory[lpn]
     _add(view, old_page, -memory.writes, -memory.written_at)
     memory.writes = memory.written_at = 0
@@ -96,7 +97,7 @@ def collected(view, plane, block, parameters):
 
 @kernel
 def _measure(view, plane):
-    """Store the hotness of indexed blocks; -1 for all others, and for blocks without a valid page."""
+    """Store the hotness of each block of a plane: -1 if it is not indexed or has no valid page."""
     for block in blocks_of(view, plane):
         view.block_memory[block].hotness = -1.0
     clock = view.control[0].clock
@@ -111,7 +112,7 @@ def _measure(view, plane):
 
 @kernel
 def _cluster(view, plane):
-    """Carry out one round of k-means."""
+    """Carry out one iteration of k-means over the blocks of a plane."""
     first = plane * _STREAMS
     for k in range(first, first + _STREAMS):
         view.stream_memory[k].total = 0.0
@@ -133,7 +134,7 @@ def _cluster(view, plane):
 
 @kernel
 def _sort(view, first):
-    """Sort the centres of the clusters of a plane, the largest hotness first."""
+    """Sort six centres, from the number `first` in `view.stream_memory` on, the largest first."""
     for k in range(first + 1, first + _STREAMS):
         centre = view.stream_memory[k].centre
         while k > first and view.stream_memory[k - 1].centre < centre:

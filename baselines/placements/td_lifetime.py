@@ -1,52 +1,57 @@
-"""td_lifetime: the rule learns how long pages live while the device runs, and plans streams accordingly."""
+"""td_lifetime: while the device runs, the rule learns how long pages live, and plans streams accordingly.
+
+A life begins when a copy of a page is placed, and ends when the host overwrites or trims the page. Times are
+counted in ticks of a fixed number of host pages; a logical space is as many host pages as the device has
+logical pages. The value of a life is log4(10 * host pages / logical pages). The state of a copy consists of
+the features of its page when it was placed; its class is a range of predicted values.
+"""
 
 from math import log2, sqrt
 
 from ssdgym.policy import kernel, placement_policy, stream_to_fill
 
 _STREAMS = 8
-#: Neighbouring pages that share one count of writes.
+#: This number of consecutive pages are neighbours. The record of the first one has the counts of all of them.
 _NEIGHBOURS = 16
-#: A tick is the number of logical pages divided by this number, but at least one host page.
+#: Number of ticks in a logical space; a tick is at least one host page.
 _TICKS = 65536
 
-# Features of a page, in 16 steps each: time since its last write; last interval between two writes; number of
-# writes, which fades in eight logical spaces; and writes of its neighbours, which fade in one.
+# Features of a page, as steps from 0 to 15: time since its last write; last interval between two writes; its
+# writes, halved after eight logical spaces without a write; writes of its neighbours, halved after one.
 _AGE, _INTERVAL, _WRITES, _NEAR = range(4)
-#: Two of these features index each table. Host pages and relocated pages have a set of tables each.
+#: The two features that index each table of weights. Host pages and relocated pages have separate tables.
 _FIRST = (_AGE, _AGE, _AGE, _INTERVAL, _INTERVAL, _WRITES)
 _SECOND = (_INTERVAL, _WRITES, _NEAR, _WRITES, _NEAR, _NEAR)
 _TABLES = 6
 _ENTRIES = 2 * _TABLES * 256
-_UNKNOWN = 15
+_UNKNOWN = 15  # step of a time that is unknown
 
-# Values are logarithms of lives to base 4; a tenth of a logical space has the value 0.
+# Smallest value, value predicted before anything is learned, largest value.
 _LEAST, _START, _MOST = -6.0, 1.0, 3.5
-#: Number of classes of values of host pages, each 0.4 wide; relocated pages have as many classes.
+#: Number of classes of host pages, each 0.4 values wide; relocated pages have as many classes of their own.
 _CLASSES = 24
-#: The error of an ended life is compared with the error of the life that ended this many lives before.
+#: The error of an ended life is multiplied by the error of the life that ended this many lives before.
 _LAG = 4
-#: Factor by which all counts fade from one plan to the next.
+#: `deaths` and `exposed` are multiplied by this factor at each plan.
 _FADE = 0.6
-#: Weight of the newest error in the running averages of errors.
+#: Weight of the newest error in the moving averages of errors.
 _SLOW = 0.0005
 
 
 @kernel
 def _tick(view):
-    """Return the length of a tick in host pages."""
     return max(view.params[0].logical_pages // _TICKS, 1)
 
 
 @kernel
 def _pages_since(view, mark, clock):
-    """Return the host pages since `mark` was set; a mark is 1 + the tick at which it is set."""
+    """Return the host pages since a time; `mark` is 1 + the tick of that time."""
     return float(clock // _tick(view) - mark + 1) * _tick(view) + 1.0
 
 
 @kernel
 def _value_of(view, pages):
-    """Return the value (a logarithm) of a life of `pages` host pages."""
+    """Return the value of a life of `pages` host pages."""
     return log2(10.0 * max(pages, 1.0) / view.params[0].logical_pages) / 2.0
 
 
@@ -64,7 +69,7 @@ def _step_of_count(count):
 
 @kernel
 def _state(view, lpn, clock):
-    """Return the features of a page when it is placed: four steps of four bits each."""
+    """Return the state of a page that is placed now: its four features of four bits each."""
     own, near = view.page_memory[lpn], view.page_memory[lpn - lpn % _NEIGHBOURS]
     space, tick = float(view.params[0].logical_pages), _tick(view)
     since, interval, writes = _UNKNOWN, _UNKNOWN, 0
@@ -81,14 +86,14 @@ def _state(view, lpn, clock):
 
 @kernel
 def _entry(state, relocated, table):
-    """Return the number of the weight that a state has in a table."""
+    """Return the index of the weight for a state in table `table`."""
     first, second = state >> 4 * _FIRST[table] & 15, state >> 4 * _SECOND[table] & 15
     return (((1 if relocated else 0) * _TABLES + table) * 16 + first) * 16 + second
 
 
 @kernel
 def _value(view, state, relocated):
-    """Return the value of the life that a page in this state is expected to have."""
+    """Return the predicted value of the life of a copy placed in this state."""
     value = _START
     for table in range(_TABLES):
         value += view.memory[0].weight[_entry(state, relocated, table)]
@@ -97,7 +102,7 @@ def _value(view, state, relocated):
 
 @kernel
 def _class(value, relocated):
-    """Return the class of a value; classes of relocated pages follow those of host pages."""
+    """Return the class of a value; the classes of relocated pages follow those of host pages."""
     return int((value - _LEAST) * 2.5) + (_CLASSES if relocated else 0)
 
 
@@ -109,46 +114,47 @@ def _class(value, relocated):
     online=True,
     parameters={"rate": (0.01, 0, 1), "apart": (0.05, 0), "bootstrap": (1, 0, 1), "planned": (1, 0, 1)},
     page=[
-        ("written", "u4"),  # 1 + tick of the last write; 0: never
-        ("placed", "u4"),  # 1 + tick at which the present copy was placed; 0: there is none
-        ("neared", "u4"),  # tick of the last write to a neighbour (of the first neighbour only)
-        ("interval", "u4"),  # ticks, at least 1; 0: unknown
-        ("writes", "f4"),
-        ("near", "f4"),  # of the first neighbour only
-        ("state", "u2"),  # features when the present copy was placed
+        ("written", "u4"),  # 1 + tick of the last host write; 0: never written
+        ("placed", "u4"),  # 1 + tick at which the present copy was placed; 0: there is no copy
+        ("neared", "u4"),  # in the first neighbour: tick of the last host write to a neighbour
+        ("interval", "u4"),  # ticks between the last two host writes, at least 1; 0: unknown
+        ("writes", "f4"),  # faded count of host writes at the last host write
+        ("near", "f4"),  # in the first neighbour: faded count of host writes to the neighbours
+        ("state", "u2"),  # state of the present copy
         ("label", "u1"),  # class of the present copy
     ],
     memory=[
         ("weight", "f4", (_ENTRIES,)),
-        ("visits", "i8", (_ENTRIES,)),
-        ("valid", "i8", (2 * _CLASSES,)),  # pages of each class
-        ("deaths", "f8", (2 * _CLASSES,)),  # faded count of deaths of each class
+        ("visits", "i8", (_ENTRIES,)),  # number of times that each weight was changed
+        ("valid", "i8", (2 * _CLASSES,)),  # valid pages of each class
+        ("deaths", "f8", (2 * _CLASSES,)),  # faded count of ended lives of each class
         ("exposed", "f8", (2 * _CLASSES,)),  # faded sum, over all plans, of the valid pages of each class
         ("streams", "i8"),  # streams in use; 0 before the first plan
-        ("bound", "i8", (_STREAMS,)),  # first class above those of the stream
+        ("bound", "i8", (_STREAMS,)),  # first class above those of each stream
         ("apart", "i8"),  # whether relocated pages have streams of their own
         ("planned", "i8"),  # clock of the last plan
-        ("last", "f8", (_LAG,)),  # errors of the last lives that ended, less their mean
-        ("turn", "i8"),
-        ("mean", "f8"),
+        ("last", "f8", (_LAG,)),  # errors of the last lives that ended, minus `mean`
+        ("turn", "i8"),  # index of the oldest of these errors
+        ("mean", "f8"),  # moving averages of errors: their mean, their covariance at `_LAG`, their variance
         ("covariance", "f8"),
         ("variance", "f8"),
-        ("least", "f8", (_STREAMS + 1, 2 * _CLASSES + 1)),  # search: least cost of all classes below
-        ("begin", "i8", (_STREAMS + 1, 2 * _CLASSES + 1)),  # search: first class of the last stream
+        ("least", "f8", (_STREAMS + 1, 2 * _CLASSES + 1)),  # `_search`: least sum, by streams and classes
+        ("begin", "i8", (_STREAMS + 1, 2 * _CLASSES + 1)),  # `_search`: first class of the last stream
     ],
 )
 def td_lifetime(view, plane, lpn, source, parameters):
-    """Put a page into the stream for the remaining life that it is expected to have.
+    """Put a page into the stream for the life that it is predicted to have.
 
-    The logarithm of the life is a sum of weights, one from each of six tables over pairs of four features:
-    time since the last write, last interval, writes, writes of the neighbours. The target is the life that
-    ended or, for a relocated page, its life so far plus the life now expected. Whenever the host has written
-    a tenth of the logical space, the rule chooses the number of streams (two or more) and their bounds for
-    the fewest predicted relocations.
+    The prediction is the logarithm of the life. It is a sum of weights, one from each of six tables that are
+    indexed by pairs of four features: time since the last write, last interval between two writes, number of
+    writes, writes of the neighbours. The rule learns from each life that ends and, when a page is relocated,
+    from its life so far plus its predicted further life. Whenever a tenth as many host pages as logical pages
+    are written, the rule chooses the number of streams (two or more) and their bounds for the fewest
+    predicted relocations.
 
-    `rate` is the smallest step of learning. Relocated pages have streams of their own while prediction errors
-    of lives that end close together correlate by more than `apart`. `bootstrap=0` learns from ended lives
-    only, and `planned=0` keeps six streams of fixed bounds: both are ablations.
+    `rate` is the smallest learning rate. Relocated pages have streams of their own while the errors of lives
+    that end close together have a correlation above `apart`. Two parameters are for ablations: `bootstrap=0`
+    learns from ended lives only, `planned=0` keeps the six streams of the start, with fixed bounds.
     """
     memory = view.memory[0]
     value = _value(view, _state(view, lpn, view.control[0].clock), source >= 0)
@@ -163,7 +169,7 @@ def td_lifetime(view, plane, lpn, source, parameters):
 
 @kernel
 def _learn(view, lpn, target, parameters):
-    """Move the value of the state in which the page was placed towards the target; return the error."""
+    """Move the prediction for the state of a copy towards value `target`; return the error before this."""
     own, memory = view.page_memory[lpn], view.memory[0]
     relocated = own.label >= _CLASSES
     error = target - _value(view, own.state, relocated)
@@ -176,7 +182,7 @@ def _learn(view, lpn, target, parameters):
 
 @kernel
 def _place(view, lpn, state, relocated, clock):
-    """Store the state, the class and the time at which the life of a new copy of a page begins."""
+    """Begin a life: store the state, the class and the time of a new copy of a page."""
     own = view.page_memory[lpn]
     own.state = state
     own.label = _class(_value(view, state, relocated), relocated)
@@ -186,7 +192,7 @@ def _place(view, lpn, state, relocated, clock):
 
 @kernel
 def _compare(view, error):
-    """Update the covariance of errors of lives that end close together, with the error of an ended life."""
+    """Update mean, covariance and variance of the errors with the error of an ended life."""
     memory = view.memory[0]
     memory.mean += (error - memory.mean) * _SLOW
     rest = error - memory.mean
@@ -198,7 +204,7 @@ def _compare(view, error):
 
 @kernel
 def _end(view, lpn, clock, parameters):
-    """Learn from the life of a page that ends."""
+    """End the life of the present copy of a page, and learn from it."""
     own, memory = view.page_memory[lpn], view.memory[0]
     if own.placed == 0:
         return
@@ -210,9 +216,9 @@ def _end(view, lpn, clock, parameters):
 
 @kernel
 def _search(view, apart):
-    """Find the least sum of roots (see `_plan`) for each number of streams and of classes.
+    """Find the least sum of roots (see `_plan`) for each number of streams and of lowest classes.
 
-    Return the number of classes. Unless `apart`, host pages and relocated pages of equal value share one.
+    Return the number of classes. Unless `apart`, host and relocated pages of equal value are one class.
     """
     memory = view.memory[0]
     classes = 2 * _CLASSES if apart else _CLASSES
@@ -239,12 +245,12 @@ def _search(view, apart):
 
 @kernel
 def _plan(view, least_alike):
-    """Choose how many streams there are, and their bounds.
+    """Choose the number of streams, and their bounds.
 
-    A stream whose `pages` valid pages die at a rate `deaths`, with `spare` pages of room, relocates
-    `deaths * pages / (2 * spare)` pages. If the room is divided for the fewest relocations, all streams
-    together relocate `(sum of sqrt(deaths * pages)) ** 2 / (2 * room)`. Each open block takes half a block of
-    room. If one stream is best, host pages and relocated pages still get one stream each.
+    A stream with `pages` valid pages, of which `deaths` die, and with `spare` pages of room relocates
+    `deaths * pages / (2 * spare)` pages. If the device's room is divided among the streams for the fewest
+    relocations, all of them relocate `(sum of sqrt(deaths * pages)) ** 2 / (2 * room)`. Each open block costs
+    half a block of room. If one stream is best, host pages and relocated pages still have one stream each.
     """
     memory, params = view.memory[0], view.params[0]
     apart = memory.covariance > least_alike * memory.variance
@@ -265,7 +271,7 @@ def _plan(view, least_alike):
     for streams in range(best, 0, -1):
         memory.bound[streams - 1] = bound if streams < best else 2 * _CLASSES
         bound = memory.begin[streams, bound]
-    if best == 1:  # if the workload changes, new pages are then separate from those that live on
+    if best == 1:  # if the workload changes later, new pages are then separate from long-lived pages
         memory.streams, memory.apart = 2, 1
         memory.bound[0], memory.bound[1] = _CLASSES, 2 * _CLASSES
     for label in range(2 * _CLASSES):
@@ -274,7 +280,7 @@ def _plan(view, least_alike):
 
 @kernel
 def _count(view, lpn, clock):
-    """Update the counts and times of writes of a page, and those of its neighbours, at a host write."""
+    """Update the counts and times of writes of a page and of its neighbours, after a host write."""
     own, near = view.page_memory[lpn], view.page_memory[lpn - lpn % _NEIGHBOURS]
     space, tick = float(view.params[0].logical_pages), _tick(view)
     if own.written > 0:
@@ -289,7 +295,7 @@ def _count(view, lpn, clock):
 
 @td_lifetime.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
-    """Learn from the life that has ended, and begin another."""
+    """End the life of the old copy, begin that of the new copy, and plan if it is time."""
     clock, memory = view.control[0].clock - 1, view.memory[0]
     if old_page >= 0:
         _end(view, lpn, clock, parameters)
@@ -304,7 +310,7 @@ def written(view, plane, lpn, old_page, page, parameters):
 
 @td_lifetime.on("relocated")
 def relocated(view, plane, lpn, old_page, page, parameters):
-    """Learn from a life that continues: its host pages so far plus those that are now expected."""
+    """Learn from the old copy's life so far plus the predicted life of the new copy; begin the new life."""
     clock, own = view.control[0].clock, view.page_memory[lpn]
     state = _state(view, lpn, clock)
     if own.placed > 0:
@@ -318,5 +324,5 @@ def relocated(view, plane, lpn, old_page, page, parameters):
 
 @td_lifetime.on("trimmed")
 def trimmed(view, plane, lpn, old_page, page, parameters):
-    """Learn from the life that the host has ended."""
+    """End the life of the page."""
     _end(view, lpn, view.control[0].clock, parameters)

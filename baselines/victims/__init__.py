@@ -1,1 +1,1 @@
-"""Victim rules: they choose what GC erases next, one small file each."""
+"""Victim rules: they choose the blocks or sub-blocks that GC erases next."""

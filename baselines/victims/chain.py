@@ -6,9 +6,9 @@ from ssdgym.policy import best_by, choose_block, eligible, kernel, victim_policy
 
 @kernel
 def _oldest_over_size(view, plane):
-    """Return the oldest eligible block of the first group that is larger than its size; -1 if none is.
+    """Return the oldest eligible block of the first group that has more blocks than its size; -1 for none.
 
-    `midas` moves blocks without an invalid page on to the next group.
+    Its older blocks, which are not eligible, count as blocks of the next group, where `midas` moves them.
     """
     memory = view.memory[0]
     passed = 0
@@ -41,11 +41,12 @@ _best_of_all, _best_of_last = best_by(_benefit), best_by(_benefit_in_last)
 
 @victim_policy("chain", source="Oh et al., MiDAS, FAST 2024", shares_memory_with="midas")
 def chain(view, plane, parameters, choice):
-    """Choose the oldest block of the first `midas` group over its size, however much of it is valid.
+    """Choose the oldest block of the first `midas` group over its size, however many valid pages it has.
 
-    If that block has no invalid page, `midas` moves it to the next group instead. If no group is over its
-    size, choose as `cost_benefit(exponent=0.5, since_close=1)` does within the last group or its tail.
-    Without sizes, or without an eligible block in that group, choose in this way among all blocks.
+    If the block has no invalid page, `midas` moves it to the next group, and the search goes on. If no group
+    is over its size, choose the block of the last group, tail included, that
+    `cost_benefit(exponent=0.5, since_close=1)` would choose. If the groups have no sizes yet, or the last
+    group has no eligible block, choose in this way among all blocks.
     """
     block = -1
     if view.memory[0].last > 1:

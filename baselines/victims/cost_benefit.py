@@ -4,19 +4,19 @@ import math
 
 from ssdgym.policy import best_by, choose_block, kernel, longest_quiet, victim_policy
 
-#: With at least this exponent, two different ages never give the same benefit.
+#: From this exponent on, floating-point benefits of two blocks that differ in age only are never equal.
 _LEAST_EXPONENT = 1 / 16
 
 
 @kernel
 def benefit_of(view, block, exponent, since_close):
-    """Return `age**exponent * invalid / (2 * valid)` of a block, infinite for one without a valid page."""
+    """Return `age**exponent * invalid / (2 * valid)` of a block; infinite if it has no valid page."""
     record = view.block[block]
     since = record.closed_at if since_close != 0.0 else record.invalidated_at
     age = float(view.control[0].clock - since + 1)
     valid = record.written - record.invalid
     if exponent == 0.5:
-        age = math.sqrt(age)  # a few times as fast as a power
+        age = math.sqrt(age)  # a few times faster than a power
     elif exponent != 1.0:
         age = age**exponent
     return age * record.invalid / (2.0 * valid) if valid > 0 else float("inf")
@@ -32,7 +32,7 @@ _best_of_all = best_by(_benefit)
 
 @kernel
 def _best_of_buckets(view, plane, exponent):
-    """Return the best block; among equal numbers of invalid pages, examine those invalidated longest ago."""
+    """Return the best block; of each bucket, examine only the blocks whose age gives the highest benefit."""
     best = -1
     best_score = -1.0
     for invalid in range(view.plane[plane].max_invalid, view.params[0].least_invalid - 1, -1):
@@ -59,10 +59,10 @@ def cost_benefit(view, plane, parameters, choice):
     """Choose the eligible block with the largest `age**exponent * invalid / (2 * valid)`.
 
     The age is `clock - invalidated_at + 1` host pages, or `clock - closed_at + 1` if `since_close` is not 0.
-    A block without a valid page comes before all others; ties go to the lowest number.
+    A block without a valid page is chosen first; a tie goes to the block with the lowest number.
     """
     exponent = parameters.exponent
-    # Only if blocks are erased whole, all eligible blocks are full, and those of a bucket differ in age only.
+    # With one sub-block per block, all eligible blocks are full, so blocks of a bucket differ in age only.
     if parameters.since_close == 0.0 and view.params[0].sub_blocks == 1 and exponent >= _LEAST_EXPONENT:
         return choose_block(view, choice, _best_of_buckets(view, plane, exponent))
     return choose_block(view, choice, _best_of_all(view, plane, parameters))

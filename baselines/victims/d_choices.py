@@ -9,9 +9,9 @@ from ssdgym.policy import DRAWS_PER_CHOICE, POLICY_STREAM, choose_block, random_
     parameters={"d": (10, 1)},
 )
 def d_choices(view, plane, parameters, choice):
-    """Choose, of `d` random eligible blocks, the one with most invalid pages; ties go to the first drawn.
+    """Draw `d` eligible blocks at random; choose the block with most invalid pages, on a tie the first drawn.
 
-    Block `j` is drawn as in `random`, with the draws `65 j + (0..64)`.
+    Block `j`, from 0 to `d - 1`, is drawn as in `random`, with the draws `65 j` to `65 j + 64`.
     """
     best = random_eligible(view, plane, POLICY_STREAM, 0)
     for j in range(1, int(parameters.d)):

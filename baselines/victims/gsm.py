@@ -1,6 +1,6 @@
 """Victims are the sub-blocks of highest benefit: greedy scanning method (GSM), performance booster (PB).
 
-A record of every block stores its best set (E43), which is searched again when the block has changed.
+The record of a block stores its best set (E43), which is searched again at the next choice after a change.
 """
 
 from typing import Any, NamedTuple
@@ -30,34 +30,34 @@ from ssdgym.policy import (
 BEST_SET = [("mask", "u8"), ("gain", "i4"), ("moves", "i4"), ("writable", "u1"), ("stale", "u1")]
 #: The mask of no sub-block.
 NOTHING = np.uint64(0)
-#: Placements that keep these records themselves.
+#: Placements that have these records, which a victim rule then shares.
 KEEPING = ("hot_to_victims", "hotness_groups")
 
 
 class Rank(NamedTuple):
-    """The benefit gain / (moves * copy cost + erase cost) of a set; the block is -1 for no set."""
+    """A set by its benefit, gain / (moves * copy cost + erase cost)."""
 
-    gain: Any
-    moves: Any
-    tie: Any
-    block: Any
+    gain: Any  # invalid pages of the set
+    moves: Any  # valid pages to relocate
+    tie: Any  # `tie_of` the mask; of equal benefits, the lower number comes first
+    block: Any  # -1 for no set
 
 
 @kernel
 def make_rank(gain, moves, tie, block):
-    """Return a rank whose fields are integers of one width."""
+    """Return a rank with fields of type int64."""
     return Rank(np.int64(gain), np.int64(moves), np.int64(tie), np.int64(block))
 
 
 @kernel
 def exceeds(params, a, b):
-    """Return whether rank `a` is strictly above rank `b`."""
+    """Return whether the benefit of rank `a` is above that of rank `b`."""
     return a.gain * cost_of(params, b.moves) > b.gain * cost_of(params, a.moves)
 
 
 @kernel
 def is_larger(params, a, b):
-    """Return whether rank `a` is above `b`; a tie is won by the lower set, then by the lower block."""
+    """Return whether rank `a` comes before `b`: by benefit, on a tie by lower `tie`, then by lower block."""
     ours, theirs = a.gain * cost_of(params, b.moves), b.gain * cost_of(params, a.moves)
     if ours != theirs:
         return ours > theirs
@@ -100,7 +100,7 @@ note, next_victim = by_benefit.touch, by_benefit.first
 
 @kernel
 def choose_set(view, plane, choice, block, mask):
-    """Choose a set of a block, or the block with most invalid pages if it is illegal or `block` is -1."""
+    """Choose a set of a block; if it is illegal or `block` is -1, the whole block with most invalid pages."""
     if block >= 0:
         choice[0].block = block
         choice[0].mask = mask
@@ -110,13 +110,13 @@ def choose_set(view, plane, choice, block, mask):
 
 
 def by_search(view, plane, parameters, choice):
-    """Choose as `gsm` does, by a search of every block that may have the best set."""
+    """Choose as `gsm` does, but without records: search every block that may have the best set."""
     params = view.params[0]
     best, best_mask = make_rank(0, 0, 0, -1), whole_mask(view)
     block = most_invalid_block(view, plane)
     while block >= 0:
         if view.block[block].invalid * cost_of(params, best.moves) < best.gain * params.erase_cost:
-            break  # no later block has a better set, either
+            break  # later blocks have no more invalid pages, so their sets are no better
         mask, gain, moves = best_set_from(view, block, NOTHING)
         found = make_rank(gain, moves, tie_of(mask), block)
         if best.block < 0 or is_larger(params, found, best):
@@ -126,7 +126,7 @@ def by_search(view, plane, parameters, choice):
 
 
 def table_bytes(device: Any) -> int:
-    """Return the bytes that a controller would need for the best sets of all blocks, and their order."""
+    """Return the bytes that a controller would need for the best sets and the order of all blocks."""
     return best_set_bytes(device) + tree_bytes(device)
 
 
@@ -153,9 +153,9 @@ _BY_BEST_SETS: dict[str, Any] = {
     **_BY_BEST_SETS,
 )
 def gsm(view, plane, parameters, choice):
-    """Choose the best set of the plane: the run of sub-blocks of the highest recycle benefit.
+    """Choose the best set of the plane (E43): the run of sub-blocks of the highest benefit (E42).
 
-    The benefit includes moves of the run's neighbours. If the run is not legal because it gains no pages,
+    The benefit includes moves of the run's neighbours. If the run is illegal because it gains no pages,
     choose the whole block with most invalid pages.
     """
     return _choose_best(view, plane, choice)
@@ -169,16 +169,16 @@ def gsm(view, plane, parameters, choice):
     **_BY_BEST_SETS,
 )
 def pb(view, plane, parameters, choice):
-    """Choose the best set of the plane: those sub-blocks of one block that have most invalid pages.
+    """Choose the best set of the plane (E43): those sub-blocks of a block that have most invalid pages.
 
-    Their number is chosen for the highest recycle benefit. If they are not legal because they gain no pages,
-    choose the whole block with most invalid pages.
+    Their number is that of the highest benefit (E42). If the set is illegal because it gains no pages, choose
+    the whole block with most invalid pages.
     """
     return _choose_best(view, plane, choice)
 
 
 def keep_best_sets(rule: Any, touch: Any) -> None:
-    """Let a rule call `touch` for every block whose best set may have changed."""
+    """Make a rule call `touch(view, block)` for every block whose best set may have changed."""
 
     @rule.on("invalidated")
     def invalidated(view, plane, lpn, old_page, page, parameters):

@@ -26,10 +26,7 @@ _NO_UNIT = np.int64(-1)
 
 @kernel
 def _most_invalid_unit_of(view, block):
-    """Return the sub-block of a block with most invalid pages, the lowest of equals.
-
-    If blocks are the units, it is the first sub-block.
-    """
+    """Return the sub-block of a block with most invalid pages, on a tie the lowest; see `_next_unit`."""
     params = view.params[0]
     first = np.int64(block) * params.sub_blocks
     best = first
@@ -42,10 +39,9 @@ def _most_invalid_unit_of(view, block):
 
 @kernel
 def _next_sub_block(view, plane, after):
-    """Return the sub-block that follows `after` in falling order of invalid pages, -1 for none.
+    """Return the sub-block after `after` (-1: the first) in falling order of invalid pages; -1 for none.
 
-    With -1 as `after`, return the first of all. Sub-blocks without an invalid page do not count. Of equals
-    the lower block comes first, then the lower sub-block.
+    Sub-blocks without an invalid page are left out. On a tie the lower sub-block comes first.
     """
     params = view.params[0]
     limit = np.int64(params.pages_per_sub_block) + 1
@@ -65,7 +61,10 @@ def _next_sub_block(view, plane, after):
 
 @kernel
 def _next_unit(view, plane, after):
-    """Return the first sub-block of the unit that follows `after` in falling order of invalid pages."""
+    """Return the unit that follows `after` in falling order of invalid pages, as its first sub-block.
+
+    A unit is a sub-block if the erase unit is `sub_block_set`, otherwise a block.
+    """
     params = view.params[0]
     if params.erase_unit == SUB_BLOCK_SET:
         return _next_sub_block(view, plane, after)
@@ -87,9 +86,9 @@ def _set_pair(view, choice, k, unit):
 
 @kernel
 def _are_light(view, choice, count, parameters):
-    """Return whether unit `count` may join the units before it: a share below `tau` of pages is valid.
+    """Return whether unit number `count` of `choice` is light: a share below `tau` of its pages is valid.
 
-    The pages are those of the unit or, with `together`, also those of the units before it.
+    If `together` is 1, the pages of all units before it count as well.
     """
     params = view.params[0]
     pages = params.pages_per_sub_block if params.erase_unit == SUB_BLOCK_SET else params.pages_per_block
@@ -112,7 +111,7 @@ def _is_chosen(choice, count, block):
 def _add_units(view, leader, plane, parameters, choice, count, after):
     """Add up to `limit` units of a plane that follow `after` to the choice; return the number of all pairs.
 
-    The first unit of the leading plane is already in the choice.
+    In the leading plane one unit less is added, because the choice already contains its first unit.
     """
     wanted = np.int64(parameters.limit) if plane != leader else np.int64(parameters.limit) - 1
     unit = _next_unit(view, plane, after)
@@ -131,7 +130,7 @@ def _add_units(view, leader, plane, parameters, choice, count, after):
 
 @kernel
 def _add_partners(view, leader, plane, parameters, choice, count, led):
-    """Add a sibling's blocks that have the numbers of the first `led` blocks; return the number of pairs."""
+    """Add blocks of sibling `plane` with the numbers of the first `led` blocks; return the count of pairs."""
     wanted = np.int64(parameters.limit)
     for k in range(led):
         block = np.int64(choice[k].block) + (plane - leader) * view.params[0].blocks
@@ -154,27 +153,28 @@ def ippbe(view, plane, parameters, choice):
     A unit is a block or, with `erase_unit: sub_block_set`, a sub-block. A unit without an invalid page is
     never chosen. A unit is *heavy* if the share of its valid pages is `tau` or more.
 
-    1. The first unit is the one with most invalid pages, even if it is heavy. If it is not legal by itself
+    1. The first unit is the unit with most invalid pages, even if it is heavy. If it is not legal by itself
        (it gains nothing), choose only the whole block with most invalid pages.
-    2. Go on in falling order of invalid pages, among blocks not chosen yet. Blocks come in the order of the
-       buckets; of sub-blocks with equal numbers the lower block comes first, then the lower sub-block. The
-       first unit that is heavy, or makes the set illegal, ends the search.
-    3. With `multi_plane: relaxed`, do the same for each sibling, in rising order of planes, up to `limit`
-       units each.
-    4. With `multi_plane: strict`, take instead from each sibling the blocks with the same numbers as those
-       chosen in this plane, in the same order (of sub-blocks the one with most invalid pages, the lowest on
-       a tie). Skip a block that is not eligible, is heavy, or makes the set illegal.
+    2. Add further units in falling order of invalid pages, of blocks not chosen yet. Blocks come in the order
+       of the buckets; of sub-blocks with equally many invalid pages the lower one comes first. The first unit
+       that is heavy, or makes the set illegal, ends the search.
+    3. With `multi_plane: relaxed`, go through the siblings in rising order of planes, and add units of each
+       as in step 2, up to `limit`.
+    4. With `multi_plane: strict`, add from each sibling the blocks with the same numbers as those chosen in
+       this plane, in the same order. If units are sub-blocks, add the sub-block of the block that has most
+       invalid pages, on a tie the lowest. Skip a unit that is not eligible, is heavy, or makes the set
+       illegal.
 
     There are at most 8 pairs in all.
 
-    With `together=1` a unit is heavy if a share of `tau` or more of all pages is valid in the unit and the
-    units chosen before, in any plane. The thesis also allows this reading: it limits "the number of pages
+    With `together=1` a unit is heavy if a share of `tau` or more is valid of all pages in the unit and the
+    units chosen before it, in any plane. The thesis also allows this reading: it limits "the number of pages
     that would need to be copied".
 
     The thesis gives neither value nor unit of its threshold; its figures allow about `0.27 < tau <= 0.4`.
-    Rounds, erases and moves in figures 15, 13 and 12 fit each other only if greedy moves 24 to 27 % of a
-    victim, and nearly all rounds erase two blocks. Section 4.5 calls 40 % too much; `tau = 0.4` refuses such
-    blocks.
+    Rounds, erases and moves in figures 15, 13 and 12 are consistent only if greedy moves 24 to 27 % of a
+    victim's pages, and nearly all rounds erase two blocks. By section 4.5, a block with 40 % valid pages
+    should not be added; `tau = 0.4` excludes such blocks.
     """
     params = view.params[0]
     first = _next_unit(view, plane, _NO_UNIT)

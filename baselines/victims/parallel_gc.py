@@ -17,10 +17,10 @@ from ssdgym.policy import (
     multi_plane="strict",
 )
 def parallel_gc(view, plane, parameters, choice):
-    """Choose the block with most invalid pages and the blocks with its number in the sibling planes.
+    """Choose the block with most invalid pages, and the blocks with the same number in the sibling planes.
 
-    The siblings come in rising order; each of their blocks is added if the set stays legal with it, however
-    many valid pages it has.
+    Siblings are considered in rising order. The block of a sibling is added if the set stays legal, however
+    many valid pages the block has.
     """
     block = most_invalid_block(view, plane)
     if block < 0:

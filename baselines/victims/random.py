@@ -1,4 +1,4 @@
-"""Random victim: the baseline of all rules."""
+"""Random victim: a baseline for other rules."""
 
 from ssdgym.policy import POLICY_STREAM, choose_block, random_eligible, victim_policy
 

@@ -1,4 +1,4 @@
-"""SpeedupGC and the policies it is compared with: erase sub-blocks, place hot pages on the next victims."""
+"""Names for the compositions of SpeedupGC, and for those that the paper compares it with."""
 
 from ssdgym.policy import policy_alias
 

@@ -1,13 +1,13 @@
-"""Bytes that a controller would need for best sets and orders of blocks, by the widths of their fields.
+"""Bytes that a controller would need for best sets and orders of blocks.
 
-Records take whole bytes; ranks are not stored but computed when compared.
+Fields have as many bits as their largest values need, and records whole bytes. Ranks are not stored.
 """
 
 from typing import Any
 
 
 def best_set_bytes(device: Any, *fields: int) -> int:
-    """Return the bytes of the best sets of all blocks: mask, invalid pages, moves."""
+    """Return the bytes of the best sets of all blocks: mask, invalid pages, moves, and `fields` more bits."""
     geometry = device.usable
     runs = device.erase_unit == "sub_block_run"
     mask = 2 * bits_of(geometry.sub_blocks_per_block - 1) if runs else geometry.sub_blocks_per_block
@@ -16,16 +16,16 @@ def best_set_bytes(device: Any, *fields: int) -> int:
 
 
 def tree_bytes(device: Any) -> int:
-    """Return the bytes of a tournament tree over each plane's blocks; n blocks have n - 1 winners."""
+    """Return the bytes of a tournament tree over each plane's blocks; n blocks have n - 1 inner nodes."""
     blocks = device.usable.blocks_per_plane
     return device.usable.planes * (blocks - 1) * whole_bytes(bits_of(blocks - 1))
 
 
 def bits_of(largest: int) -> int:
-    """Return the bits of a field with values from 0 to the largest."""
+    """Return the bits of a field with values from 0 to `largest`."""
     return max(largest.bit_length(), 1)
 
 
 def whole_bytes(bits: int) -> int:
-    """Return the number of bytes that hold `bits` bits."""
+    """Return `bits` in bytes, rounded up."""
     return -(-bits // 8)

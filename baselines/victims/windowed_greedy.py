@@ -5,9 +5,10 @@ from ssdgym.policy import choose_block, eligible, victim_policy
 
 @victim_policy("windowed_greedy", source="Hu et al., SYSTOR 2009", parameters={"window": (32, 1)})
 def windowed_greedy(view, plane, parameters, choice):
-    """Choose, of the first `window` entries of the age list, the eligible block with most invalid pages.
+    """Choose the eligible block with most invalid pages among the first `window` blocks of the age list.
 
-    Of equals the oldest is chosen. A window without an eligible block grows to the first eligible block.
+    On a tie the oldest block is chosen. If none of these blocks is eligible, the first eligible block of the
+    list is chosen.
     """
     best = -1
     seen = 0
