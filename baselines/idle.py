@@ -8,7 +8,7 @@ BELOW: dict[str, tuple[float, ...]] = {"blocks": (4, 0), "share": (0.0, 0.0, 1.0
 
 @kernel
 def needed_ns(view, plane):
-    """Return the ns of the next command of a plane's round; without a round, max(relocation, erase)."""
+    """Return the ns of the next command of a plane's round; if no round runs, max(move_ns, erase_ns)."""
     if view.plane[plane].round_leader < 0:
         return max(move_ns(view), view.params[0].erase_ns)
     return move_ns(view) if pages_to_move(view, plane) > 0 else view.params[0].erase_ns
@@ -59,10 +59,10 @@ def idle_predict(view, die, gap_ns, parameters):
 def oracle_gap(view, die, gap_ns, parameters):
     """Start a command only if it should end before the next request arrives.
 
-    A round starts only if a relocation fits into this time, and an erase does. Times are nominal, without
-    waiting for channels. The next request counts even if it is for a different die. If a command does not
-    fit, the die waits until 1 ns after the arrival. `blocks` and `share` select planes, as in `threshold`. In
-    a closed loop the next arrival is unknown, and nothing is collected.
+    A round starts only if a relocation and an erase would each end before the arrival. Times are nominal,
+    without waiting for channels. The next request counts even if it is for a different die. If a command does
+    not fit, the die waits until 1 ns after the arrival. `blocks` and `share` select planes, as in
+    `threshold`. In a closed loop the next arrival is unknown, and nothing is collected.
     """
     plane = plane_to_collect(view, die, parameters.blocks, parameters.share)
     if plane < 0 or gap_ns < 0:

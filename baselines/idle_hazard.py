@@ -31,7 +31,7 @@ def _start_ns(view, number):
 
 @kernel
 def _share_of(view, number, first_ns, last_ns):
-    """Return the share of a class's range of lengths that lies between `first_ns` and `last_ns` or above."""
+    """Return the share of a class's range of lengths that lies between `first_ns` and `last_ns`."""
     start_ns, end_ns = _start_ns(view, number), _start_ns(view, number + 1)
     return max(min(last_ns, end_ns) - max(first_ns, start_ns), 0.0) / (end_ns - start_ns)
 

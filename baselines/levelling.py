@@ -1,4 +1,4 @@
-"""Wear levelling: which free block is opened, which block is emptied. Erases are counted per sub-block."""
+"""Allocations and levelling rules. The erases of a block are the mean of the erases of its sub-blocks."""
 
 from collections.abc import Callable
 from functools import reduce
@@ -194,7 +194,7 @@ def greedy_mp(view, plane, parameters):
 
 @kernel
 def _is_cold(view, block):
-    """Return whether a block is in the cold pool; blocks with odd numbers are at the start."""
+    """Return whether a block is in the cold pool; at the start, the blocks with odd numbers are."""
     pool = view.block_memory[block].pool
     return pool == COLD or (pool == 0 and block % 2 == 1)
 
@@ -316,14 +316,15 @@ def _flag_of(view, plane, k, number):
     stream=[("erases", "i8"), ("flags", "i4"), ("next", "i4")],
 )
 def swl(view, plane, parameters):
-    """Empty blocks of which none was erased lately, if the erases were concentrated on few other blocks.
+    """Empty a block of a set that was not erased lately, if the erases were concentrated on few sets.
 
     1. The block erasing table has a flag for each set of `2**k` blocks. An erase of a block sets the flag of
        its set.
     2. While the erases since the last reset are at least `threshold` times the number of flags set, one block
        of the next set without a flag, in cyclic order, is emptied after each GC round. Sets without a closed
        block are skipped.
-    3. When the erases reach this limit and all flags are set, both are reset, and a random set is the next.
+    3. When the erases reach this limit and all flags are set, erases and flags are reset to 0, and the search
+       for the next set begins at a random set.
     """
     state, k = view.stream_memory[plane * view.params[0].streams], np.int64(parameters.k)
     if state.flags == 0 or state.erases < parameters.threshold * state.flags:

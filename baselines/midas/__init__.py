@@ -26,9 +26,9 @@ device, and each plane has an equal share of every size.
 6. **Irregular groups.** Once every group has had a victim, the valid shares of victims are averaged for 0.3
    epochs. The first group whose mean is at least 0.1 above its prediction is merged with all later groups
    into one with a tail. If foreground GC collects 25 blocks in a plane between two host pages, the group of
-   the last one is merged in the same way. The last two groups are merged if foreground GC finds no group over
-   its size and no invalid page in the last group. If groups in the first half of the chain are merged in two
-   epochs in a row, the length of epochs doubles.
+   the last of these blocks is merged in the same way. The last two groups are merged if foreground GC finds
+   no group over its size and no invalid page in the last group. If groups in the first half of the chain are
+   merged in two epochs in a row, the length of epochs doubles.
 
 The paper and its simulator leave four choices open. If the oldest block of a group over its size has no
 invalid page, it joins the next group without copies and counts as a victim with all pages valid, under any

@@ -1,4 +1,4 @@
-"""The epochs of MiDAS: periods of the workload that are measured, and stages, the steps that this takes."""
+"""The epochs of MiDAS, in which intervals between writes are measured, and the stages of an epoch."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import numpy as np
 from ssdgym.baselines.midas.model import Configuration, Measured, Model, search
 from ssdgym.baselines.midas.records import TAIL, Intervals, append, corrected, unit_of
 
-#: Status of a block that rules may collect, as the engine keeps it.
+#: Bit of an indexed block in the engine's `view.block.status`.
 _INDEXED = 2
 
 
@@ -60,7 +60,7 @@ OUTCOMES = (
 )
 #: Above this mean valid share of its victims, a hot group of one block, or of more blocks, is impure.
 IMPURE_ONE, IMPURE = 0.3, 0.18
-#: Groups are checked for this part of an epoch. From this excess over the predicted share, one is irregular.
+#: After `CHECKED_PART` of an epoch, groups with a valid share `IRREGULAR` above the prediction are irregular.
 CHECKED_PART, IRREGULAR = 0.3, 0.1
 #: Smallest size of the last group: 50 / 2,048 of all blocks.
 MARGIN, MARGIN_OF = 50, 2048

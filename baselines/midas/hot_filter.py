@@ -6,7 +6,7 @@ import numpy as np
 
 from ssdgym.policy import kernel
 
-#: Records of the filter: for a page, and for the device.
+#: Records of the filter: for a page (`heat` is its counter), and for the device.
 PAGE: list[Any] = [("heat", "u1")]
 MEMORY: list[Any] = [
     ("tau", "f8"),  # threshold of ages and length of a window, in host pages; 0 = the number of logical pages

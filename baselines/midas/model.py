@@ -201,8 +201,8 @@ def search(model: Model, planes: int = 1, most_groups: int = MOST_GROUPS) -> Con
     1. Enlarge the hot group while each step lowers write amplification by over `HOT_GAIN`.
     2. Split the last group up to eight times, each time at the best size of the new group, and keep the best
        number of groups.
-    3. Until nothing improves, choose the size of the hot group again, then that of each other group in turn,
-       which exchanges blocks with the last one for this; add a group if that is better.
+    3. Until nothing improves, choose the best size of the hot group, then of each other group in turn, which
+       for this exchanges blocks with the last group. Add a group if that is better.
     """
     hot_sizes = range(planes, (MOST_HOT_BLOCKS + 1) * planes, planes)
     best = _first_hot(model, hot_sizes)

@@ -51,7 +51,7 @@ _take_out, _move = keep_sums(oracle_k, "dies_at", "deaths")
 
 @oracle_k.on("written")
 def written(view, plane, lpn, old_page, page, parameters):
-    """Store when the data of the page dies, and move this number to the sum of its new block."""
+    """Store the clock at which the page's data dies, and update the sums of its old and its new block."""
     _take_out(view, lpn, old_page)
     memory = view.memory[0]
     view.page_memory[lpn].dies_at = memory.deaths[view.control[0].clock - 1 - memory.window_start]

@@ -25,7 +25,7 @@ _WORD = 32
 
 @kernel
 def largest_group(blocks, groups):
-    """Return the most blocks that a group may have, for the blocks and groups of a plane (E28)."""
+    """Return the most blocks of a group in a plane with this number of blocks and of groups (E28)."""
     return blocks // (groups - 1) - 1
 
 
@@ -106,7 +106,7 @@ def _set_bit(view, plane, group, kind, place, value):
 
 @kernel
 def show(view, plane, block, writable):
-    """Store in the bit sets of a block's group whether it is 0 (not writable), WRITABLE or WRITABLE_BEST."""
+    """Set the bits of a block in its group's bit sets; `writable` is a value of `shown` (see `RANK`)."""
     own = view.block_memory[block]
     if own.shown == writable:
         return

@@ -16,8 +16,8 @@ def dac(view, plane, lpn, source, parameters):
     """Put pages into the stream of their region, 0 (coldest) to 5.
 
     The first write of a page, or its first write after a trim, puts it into region 0. Every other host write
-    moves it up a region, at most to 5. Every relocation moves it down a region, at least to 0. (The paper
-    moves up only young pages and down only old ones; comparisons since 2022 use this form.)
+    moves it up a region, at most to 5. Every relocation moves it down a region, but not below 0. (The paper
+    moves up only young pages and down only old pages; comparisons since 2022 use this form.)
     """
     above = view.page_memory[lpn].region  # 1 + the region of the page; 0 for a page in no region
     return min(above, _REGIONS - 1) if source < 0 else max(above - 2, 0)

@@ -12,7 +12,7 @@
   `hot_pages_written` counts host pages that are hot when placed.
 * **E25** If `hotness.counts` is `updates`, a host page that is unmapped just before its program is neither
   counted nor hot. Under `hotness_groups` it is placed by E33.
-* **E26** Under `hot_cold`, unlike E23, a host page is placed before its write is counted.
+* **E26** Under `hot_cold` the order of E23 is reversed: a host page is placed before its write is counted.
 """
 
 from ssdgym.baselines.placements import hotness

@@ -280,7 +280,7 @@ def hotness_groups(view, plane, lpn, source, parameters):
 
 @kernel
 def _target(sub, opens):
-    """Return the target for a sub-block; for -1, an empty pool, stream 0, so that the engine reports it."""
+    """Return the target for a sub-block; if it is -1, stream 0, for which the engine then finds no block."""
     return 0 if sub < 0 else MAX_STREAMS + sub + opens
 
 

@@ -20,8 +20,8 @@ def multi_log(view, plane, lpn, source, parameters):
 
     The first write of a page, or its first write after a trim, goes to level 0. Any other write moves a page
     one level up (to a hotter level) with the probability `1 - u / x`, if it is above 0. `u` is the number of
-    host pages since the page was last written. `x` is half of the valid pages of its level, times the mean
-    valid share of all blocks collected from the level. Until a block of the level is collected, no page of
+    host pages since the page was last written. `x` is half of the valid pages of its level, times the share
+    of valid pages in all blocks collected from the level. Until a block of the level is collected, no page of
     the level moves up. The random number is draw `lpn` of random stream 4 and decision `clock`.
 
     A relocated page goes one level down. A page of the last level in use goes to a new level only if there

@@ -134,7 +134,7 @@ def _cluster(view, plane):
 
 @kernel
 def _sort(view, first):
-    """Sort six centres, from the number `first` in `view.stream_memory` on, the largest first."""
+    """Sort the six centres of a plane, the largest first; `first` is the index of the plane's stream 0."""
     for k in range(first + 1, first + _STREAMS):
         centre = view.stream_memory[k].centre
         while k > first and view.stream_memory[k - 1].centre < centre:
