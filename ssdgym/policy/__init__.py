@@ -59,9 +59,9 @@ Functions are called with:
 * placement: `(view, plane, lpn, source, parameters)`, returns a stream. With `targets=True` it may return
   `MAX_STREAMS` + the number of a sub-block of a block in the plane's pool; if `OPENS` is added as well, the
   block is opened for stream 0. `source` is -1 for a page of the host, otherwise the physical page relocated;
-* idle rule: `(view, die, gap_ns, parameters)`, returns the most commands (moves of pages, then an erase) that
-  the die may carry out of the round that runs or, if none runs, of a new round. If the result is `-t`, the
-  rule is called again after `t` ns. `gap_ns` is the time to the next arrival if `oracle=True`, else -1;
+* idle rule: `(view, die, gap_ns, parameters)`, returns how many commands of a GC round (moves of pages, then
+  an erase) the die may carry out. If no round runs, one starts. If the result is `-t`, the rule is called
+  again after `t` ns. `gap_ns` is the time to the next arrival if `oracle=True`, otherwise -1;
 * allocation: `(view, plane, stream, parameters)`, returns the block of the plane's pool that is opened;
 * levelling rule: `(view, plane, parameters)`, returns the closed block of the plane to empty, -1 for none;
 * merge rule: `(plans, case, parameters)`, returns the number of an `allowed` record of `plans`. Record 0 is a
@@ -74,7 +74,9 @@ Functions are called with:
   in the pool again or retired) and `attached` (called for each plane when the rule first runs on a device,
   which may hold data; `block` is -1): `(view, plane, block, parameters)`;
 * hooks of the events `answered` (`number` is the result of the idle rule or agent) and `resumed` (a die has
-  work of the host again; `number` is the ns for which it was idle): `(view, die, number, parameters)`.
+  work of the host again; `number` is the ns for which it was idle): `(view, die, number, parameters)`;
+* a placement's hook of `period`, in plain Python: `(view, parameters)` or, if `oracle=True`, `(view,
+  parameters, future)`; returns the number of host pages until its next call.
 
 `view` has the records of the device (`view.block[block].invalid`, `view.control[0].clock`) and those of the
 rule: `view.page_memory[lpn]`, `view.block_memory[block]`, `view.stream_memory[plane * streams + stream]` and

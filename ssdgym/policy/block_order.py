@@ -27,7 +27,7 @@ def block_order(name: str, belongs: Callable[..., bool], before: Callable[..., b
     Args:
         name: prefix of the names of the fields; if a rule has several orders, their prefixes must differ.
         belongs: kernel (view, block) -> whether a block is in the order.
-        before: kernel (view, a, b) -> whether block `a` comes before `b`; both are in the order. No ties.
+        before: kernel (view, a, b) -> whether block `a` of the order comes before `b`; it must break ties.
     """
     winner, following, noted, head = (f"{name}_{field}" for field in ("winner", "next", "noted", "head"))
 
@@ -51,7 +51,7 @@ def block_order(name: str, belongs: Callable[..., bool], before: Callable[..., b
 
     @kernel
     def repair(view: Any, plane: Any, block: Any) -> None:
-        """Update the nodes above a block, up to the first node that stores the same other block as before."""
+        """Update the nodes above a block, up to the first node that keeps its block, a different one."""
         blocks = view.params[0].blocks
         node = block - plane * blocks + blocks
         best = at(view, plane, node)

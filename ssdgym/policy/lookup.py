@@ -90,7 +90,7 @@ def _joined(text: str, alias: Alias | None = None) -> Policy:
 def policy_for(
     policy: str | Policy | None, device: Source | DeviceConfig, ftl: FtlConfig | dict[str, Any] | None = None
 ) -> Policy | None:
-    """Return the policy that a text names for a run on a device; `None` for `None`.
+    """Return the policy that a text names for a run on a device; `None` if `policy` is `None`.
 
     Args:
         policy: the text, where `"default"` is the default policy of the device's FTL; `None` if the caller

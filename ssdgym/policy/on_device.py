@@ -17,8 +17,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.policy.registry import rule_of_kind
 from ssdgym.policy.rules import ABOUT, Kind, Rule
 
-#: The kinds of rules that a policy may have beside its main rule (the victim rule), and the field of the FTL
-#: that names the rule of each kind.
+#: The kinds of rules that a policy may have beside its victim rule, and the field of the FTL that names each.
 BESIDE: dict[Kind, str] = {
     "placement": "placement",
     "idle": "gc.idle",

@@ -12,7 +12,7 @@ from ssdgym.policy.decorators import tracker
 GROUP = 16
 #: Each page programmed in a stream has the weight 1 / 64 in the moving means of the stream.
 _LATELY = 64.0
-#: `slow_updates` is halved after this number times the logical pages has been written.
+#: The argument `halving` of `faded` for `slow_updates`.
 SLOW = 8.0
 
 page_history = tracker(
@@ -23,8 +23,8 @@ page_history = tracker(
         ("grouped", "i8"),  # clock of the last host write to the group
         ("interval", "f4"),  # host pages between the last two host writes; 0 = fewer than two writes
         ("earlier", "f4"),  # `interval` before the last host write
-        ("updates", "f4"),  # host writes; the count is halved after as many host pages as logical pages
-        ("slow_updates", "f4"),  # host writes; the count is halved after `SLOW` times as many host pages
+        ("updates", "f4"),  # number of host writes, reduced by `faded` with `halving` 1
+        ("slow_updates", "f4"),  # number of host writes, reduced by `faded` with `halving` `SLOW`
         ("net_updates", "i4"),  # host writes minus relocations; a relocation never lowers it below 0
         ("group_updates", "f4"),  # `updates` of the whole group
         ("moves", "i4"),  # relocations since the last host write
@@ -42,7 +42,7 @@ page_history = tracker(
 
 @kernel
 def faded(view, count, since, halving):
-    """Return a count reduced since clock `since`: half is left after `halving` times the logical pages."""
+    """Return `count` reduced since clock `since`: to a half after `halving * logical_pages` host pages."""
     return count / (1.0 + (view.control[0].clock - since) / (halving * view.params[0].logical_pages))
 
 

@@ -78,7 +78,7 @@ def register(rule: Rule) -> None:
     """Register a rule under its name.
 
     Raises:
-        SsdgymError: the name is taken or not allowed, or there are too many parameters or wrong arguments.
+        SsdgymError: the name is taken or not allowed, or parameters or arguments are too many or too few.
     """
     check_name(rule.name)
     if rule.function is not None and not is_own(rule.function):

@@ -26,8 +26,7 @@ from ssdgym.policy.names import files_of, hint, label_of
 
 ChoiceT = TypeVar("ChoiceT", bound=Choice)
 HookT = TypeVar("HookT", bound=Callable[..., Any])
-#: The event of which only placements may have a hook, in plain Python: `(view, parameters)`, followed by
-#: `future` if `oracle=True`. The hook returns the number of host pages until its next call.
+#: The event of which only placements may have a hook, in plain Python.
 PERIODIC = "period"
 
 #: What a rule decides. A tracker decides nothing; its hooks record events of a device.
