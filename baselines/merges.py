@@ -5,7 +5,7 @@ from ssdgym.policy import merge_policy
 
 @merge_policy(
     "merge",
-    source="NFTL, and the superblock FTL of Kang et al., EMSOFT 2006, as compared with in Liu et al., PEN,"
+    source="NFTL, and the superblock FTL of Kang et al., EMSOFT 2006, as baselines of Liu et al., PEN,"
     " FAST 2018",
 )
 def merge(plans, case, parameters):
@@ -38,7 +38,7 @@ def mmerge_fixed(plans, case, parameters):
     return fixed if plans[fixed].allowed and plans[fixed].cost_ns < plans[0].cost_ns else 0
 
 
-@merge_policy("cheapest_plan", source="ours: the best answer to one decision by itself")
+@merge_policy("cheapest_plan", source="ssdgym; the optimum if each decision is considered by itself")
 def cheapest_plan(plans, case, parameters):
     """Choose the allowed candidate of least cost; a tie goes to the candidate with the lowest number."""
     best = 0

@@ -73,7 +73,7 @@ _best = best_by(_score)
 
 @victim_policy(
     "future_benefit",
-    source="A bound; cost-benefit with the age to come in place of the past one",
+    source="A bound; cost-benefit with the remaining life of a block's pages in place of its age",
     shares_memory_with="oracle_k",
 )
 def future_benefit(view, plane, parameters, choice):

@@ -21,7 +21,7 @@ from ssdgym.policy import placement_policy
 
 @placement_policy(
     "hot_cold",
-    source="As Shin, Electronics Letters 2018, closes with; hot as in SpeedupGC, III-B",
+    source="Proposed at the end of Shin, Electronics Letters 2018; hotness as in SpeedupGC, section III-B",
     streams=2,
     relocation_streams=1,
     memory=hotness.MEMORY,

@@ -8,6 +8,4 @@ def sep_gc(view, plane, lpn, source, parameters):
     return 0 if source < 0 else 1
 
 
-built_in_placement(
-    "sep_gc", source="As compared with in SepBIT, Wang et al., FAST 2022 (SepGC)", equivalent=sep_gc
-)
+built_in_placement("sep_gc", source="A baseline of SepBIT, Wang et al., FAST 2022 (SepGC)", equivalent=sep_gc)

@@ -8,8 +8,8 @@ _ROUNDS = 3
 
 @placement_policy(
     "sfs",
-    source="Min et al., FAST 2012. Not the SFS of SepBIT, Wang et al., FAST 2022, whose program finds its"
-    " centres at every block collected, in microseconds, and has one for each block if there are up to six",
+    source="Min et al., FAST 2012. The SFS in the program of SepBIT, Wang et al., FAST 2022, differs: it"
+    " computes centres at every block collected, from times in microseconds; up to six blocks have one each",
     streams=6,
     relocation_streams=6,
     parameters={"period": (16, 1)},

@@ -147,7 +147,7 @@ _BY_BEST_SETS: dict[str, Any] = {
 
 @victim_policy(
     "gsm",
-    source="Chang et al., CODES+ISSS 2016; as compared with in SpeedupGC, section IV",
+    source="Chang et al., CODES+ISSS 2016; as a baseline of SpeedupGC, section IV",
     erase_unit="sub_block_run",
     isolation="software",
     **_BY_BEST_SETS,
@@ -163,7 +163,7 @@ def gsm(view, plane, parameters, choice):
 
 @victim_policy(
     "pb",
-    source="Chen et al., DAC 2016; as compared with in SpeedupGC, sections III-E and IV",
+    source="Chen et al., DAC 2016; as a baseline of SpeedupGC, sections III-E and IV",
     erase_unit="sub_block_set",
     isolation="hardware",
     **_BY_BEST_SETS,

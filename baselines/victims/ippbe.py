@@ -150,26 +150,26 @@ def _add_partners(view, leader, plane, parameters, choice, count, led):
 def ippbe(view, plane, parameters, choice):
     """Choose up to `limit` units of the plane; after the first, only units with a valid share below `tau`.
 
-    A unit is a block or, with `erase_unit: sub_block_set`, a sub-block. A unit without an invalid page is
-    never chosen. A unit is *heavy* if the share of its valid pages is `tau` or more.
+    A unit is a sub-block if `erase_unit` is `sub_block_set`, otherwise a block. A unit without an invalid
+    page is never chosen. A unit is *heavy* if the share of its valid pages is `tau` or more.
 
     1. The first unit is the unit with most invalid pages, even if it is heavy. If it is not legal by itself
        (it gains nothing), choose only the whole block with most invalid pages.
     2. Add further units in falling order of invalid pages, of blocks not chosen yet. Blocks come in the order
        of the buckets; of sub-blocks with equally many invalid pages the lower one comes first. The first unit
        that is heavy, or makes the set illegal, ends the search.
-    3. With `multi_plane: relaxed`, go through the siblings in rising order of planes, and add units of each
-       as in step 2, up to `limit`.
-    4. With `multi_plane: strict`, add from each sibling the blocks with the same numbers as those chosen in
+    3. If `multi_plane` is `relaxed`, go through the siblings in rising order of planes, and add up to `limit`
+       units of each as in step 2.
+    4. If `multi_plane` is `strict`, add from each sibling the blocks with the same numbers as those chosen in
        this plane, in the same order. If units are sub-blocks, add the sub-block of the block that has most
        invalid pages, on a tie the lowest. Skip a unit that is not eligible, is heavy, or makes the set
        illegal.
 
     There are at most 8 pairs in all.
 
-    With `together=1` a unit is heavy if a share of `tau` or more is valid of all pages in the unit and the
-    units chosen before it, in any plane. The thesis also allows this reading: it limits "the number of pages
-    that would need to be copied".
+    If `together` is 1, a unit is heavy if the share of valid pages in the unit and all units chosen before it
+    is `tau` or more. The thesis also allows this reading: it limits "the number of pages that would need to
+    be copied".
 
     The thesis gives neither value nor unit of its threshold; its figures allow about `0.27 < tau <= 0.4`.
     Rounds, erases and moves in figures 15, 13 and 12 are consistent only if greedy moves 24 to 27 % of a

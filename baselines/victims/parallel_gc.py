@@ -13,7 +13,7 @@ from ssdgym.policy import (
 
 @victim_policy(
     "parallel_gc",
-    source="Shahidi et al., SC 2016; as compared with in IPPBE, section 3.1",
+    source="Shahidi et al., SC 2016; as a baseline of IPPBE, section 3.1",
     multi_plane="strict",
 )
 def parallel_gc(view, plane, parameters, choice):

@@ -6,7 +6,7 @@ from ssdgym.policy import POLICY_STREAM, choose_block, random_eligible, victim_p
 @victim_policy(
     "random",
     source="Van Houdt, SIGMETRICS 2013 (random selection), but among the blocks with an invalid page: write"
-    " amplification 1 / (1 - u (1 - 1/b)) with b pages a block, not 1 / (1 - u)",
+    " amplification 1 / (1 - u (1 - 1/b)), not 1 / (1 - u), for b pages per block and a valid share u",
 )
 def random(view, plane, parameters, choice):
     """Choose an eligible block uniformly at random.

@@ -51,7 +51,7 @@ page_credit = CreditTracker(
     "tracker",
     "page_credit",
     None,
-    "Q-learning along the life of a page: a copy pays for its move, or for the room it holds once it is dead",
+    "Q-learning over the life of a page: a copy costs its relocation, or the time from invalidation to erase",
     parameters={"host": 1, "relocated": 1, "pages_per_block": 1, "pages": 1},
     bounds={"host": (0, 1), "relocated": (0, 1), "pages_per_block": (1, np.inf), "pages": (1, np.inf)},
 )
