@@ -69,7 +69,7 @@ def check_name(name: str) -> None:
         raise SsdgymError(f"policy name {name!r} stands for the policy of a device; choose another name.")
     if not re.fullmatch(r"[A-Za-z_][\w.-]*", name):
         raise SsdgymError(
-            f"policy name {name!r} must start with a letter and hold only letters, digits, _, . and -."
+            f"policy name {name!r} must start with a letter or _ and hold only letters, digits, _, . and -."
         )
 
 
