@@ -320,11 +320,11 @@ def swl(view, plane, parameters):
 
     1. The block erasing table has a flag for each set of `2**k` blocks. An erase of a block sets the flag of
        its set.
-    2. While the erases since the last reset are at least `threshold` times the number of flags set, one block
-       of the next set without a flag, in cyclic order, is emptied after each GC round. Sets without a closed
-       block are skipped.
-    3. When the erases reach this limit and all flags are set, erases and flags are reset to 0, and the search
-       for the next set begins at a random set.
+    2. The limit is `threshold` times the number of flags set. After each GC round in which the erases since
+       the last reset are at the limit or above, a block of the next set without a flag is emptied. The order
+       of sets is cyclic; sets without a closed block are skipped.
+    3. When the limit is reached and all flags are set, erases and flags are reset to 0, and the search for
+       the next set begins at a random set.
     """
     state, k = view.stream_memory[plane * view.params[0].streams], np.int64(parameters.k)
     if state.flags == 0 or state.erases < parameters.threshold * state.flags:

@@ -18,8 +18,8 @@ device, and each plane has an equal share of every size.
 4. **Search.** The hot group is enlarged while each step lowers write amplification by over 0.05; here its
    valid pages are ignored, as in the authors' simulator. The last group is split up to eight times. Then each
    group in turn exchanges blocks with the last one until nothing improves.
-5. **Outcome.** If victims of the hot group had more than 18 % valid pages (30 % if it has one block), or the
-   last group is empty, no configuration is applied, and later epochs and their bins are twice as long. A
+5. **Outcome.** No configuration is applied if victims of the hot group had more than 18 % valid pages (30 %
+   if it has one block), or if the last group is empty. Later epochs and their bins are then twice as long. A
    configuration is applied only if its predicted write amplification is at most that of the last `C` host
    pages of the epoch. The tail then becomes the last group; removed groups, and the oldest blocks of groups
    over their size, join the last group without relocations.
@@ -30,8 +30,8 @@ device, and each plane has an equal share of every size.
    no group over its size and no invalid page in the last group. If groups in the first half of the chain are
    merged in two epochs in a row, the length of epochs doubles.
 
-The paper and its simulator leave four choices open. If the oldest block of a group over its size has no
-invalid page, it joins the next group without copies and counts as a victim with all pages valid, under any
-victim rule. Blocks of streams without a group belong to the last group. A trim ends the interval of its page.
-Pages of all blocks erased together go to one group. Every page is timed; the authors can time 1 % of them.
+The paper and its simulator leave four choices open. Under any victim rule, the oldest block of a group over
+its size joins the next group without copies if it has no invalid page; it counts as a victim with all pages
+valid. Blocks of streams without a group belong to the last group. A trim ends the interval of its page. Pages
+of all blocks erased together go to one group. Every page is timed; the authors can time 1 % of them.
 """

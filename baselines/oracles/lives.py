@@ -36,9 +36,9 @@ def stream_of_life(view, life, first, ratio, streams):
 def keep_sums(rule: Any, value: str, total: str) -> tuple[Any, Any]:
     """Make a rule keep, in field `total` of each block, the sum of field `value` of the block's valid pages.
 
-    It registers hooks of `relocated` and `trimmed`, and returns two kernels for the hook of `written`: (view,
-    lpn, old_page) subtracts the page's value from the block of `old_page` (-1: from no block); (view, lpn,
-    old_page, page) also adds the value to the block of `page`.
+    It registers hooks of `relocated` and `trimmed`, and returns two kernels for the rule's hook of `written`.
+    (view, lpn, old_page) subtracts the page's value from the block of `old_page`, if that is not -1. (view,
+    lpn, old_page, page) also adds the value to the block of `page`.
     """
 
     @kernel

@@ -1,9 +1,9 @@
 """Block groups: the blocks of a plane in groups of limited size, by rank (SpeedupGC, Algorithm 1).
 
 The table of a plane has three parts: the size of each group; a heap of the blocks of each group, with the
-block of smallest rank on top; and two bit sets for each group, of its writable blocks (those in the pool) and
-of its writable blocks whose best set has unwritten pages. Groups are numbered from 0 here, and from 1 in E28
-to E34 (`hotness_groups`). A word is an item of `view.table`.
+block of smallest rank on top; and two bit sets for each group. The first has its writable blocks, which are
+those in the pool; the second has those of them whose best set has unwritten pages. Groups are numbered from 0
+here, and from 1 in E28 to E34 (`hotness_groups`). A word is an item of `view.table`.
 """
 
 import numpy as np

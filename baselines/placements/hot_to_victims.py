@@ -2,11 +2,11 @@
 
 Hotness is that of `hot_cold` (E22 to E25).
 
-* **E27** A hot host page goes to a block in the pool whose best set (E43) has unwritten pages or, if there is
-  none, to any block in the pool with a best set. If there are several such blocks, the block whose best set
-  has the highest benefit is chosen (ties as for the best set of a plane). The page goes to the lowest
-  sub-block with unwritten pages of the best set or, if the set has none, of the block. If no block in the
-  pool has a best set, the page goes to stream 0.
+* **E27** A hot host page goes to a block in the pool whose best set (E43) has unwritten pages. If there is no
+  such block, it goes to any block in the pool with a best set. Of several blocks, the one whose best set has
+  the highest benefit is chosen (ties as for the best set of a plane). The page goes to the lowest sub-block
+  with unwritten pages of the best set or, if the set has none, of the block. If no block in the pool has a
+  best set, the page goes to stream 0.
 """
 
 from typing import Any

@@ -24,8 +24,8 @@ def multi_log(view, plane, lpn, source, parameters):
     of valid pages in all blocks collected from the level. Until a block of the level is collected, no page of
     the level moves up. The random number is draw `lpn` of random stream 4 and decision `clock`.
 
-    A relocated page goes one level down. A page of the last level in use goes to a new level only if there
-    are fewer than six levels and the last level has as many valid pages as a block; otherwise it stays.
+    A relocated page goes one level down. A page of the last level in use opens a new level if the last level
+    has as many valid pages as a block has pages, and fewer than six levels are in use. Otherwise it stays.
 
     (In the paper the level from which a victim is chosen depends on its share of the spare pages. Here the
     victim rule chooses among all levels.)
