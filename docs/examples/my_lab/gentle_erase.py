@@ -26,7 +26,7 @@ class GentleEraseOptions(Options):
 
 
 class GentleEraseEnv(DecisionEnv):
-    """Choose what garbage collection erases next, and pay for wear."""
+    """Choose what garbage collection erases next; relocations and wear have a cost."""
 
     options_type = GentleEraseOptions
 

@@ -1,4 +1,4 @@
-"""Put pages that are soon written again into the same blocks."""
+"""Separate pages that were written again soon, other host pages, and relocated pages."""
 
 from ssdgym.policy import placement_policy
 
@@ -12,7 +12,7 @@ from ssdgym.policy import placement_policy
     page=[("written_at", "i8")],
 )
 def recent(view, plane, lpn, source, parameters):
-    """Choose stream 2 for relocated pages, 1 for pages written at most `span` host pages ago, else 0."""
+    """Choose stream 2 for relocated pages, 1 for pages last written at most `span` host pages ago, else 0."""
     if source >= 0:
         return 2
     written_at = view.page_memory[lpn].written_at

@@ -1,4 +1,4 @@
-"""Put pages that the host writes again and again into the block that is nearest to its erase."""
+"""Put pages that the host writes often into the block of the pool with most invalid pages."""
 
 from ssdgym.policy import MAX_STREAMS, POOLED, blocks_of, first_writable, placement_policy, whole_mask
 

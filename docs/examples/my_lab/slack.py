@@ -5,7 +5,7 @@ from ssdgym.envs.features import feature
 
 @feature(low=-1, high=8)
 def surplus(view, candidate, decision):
-    """Return the candidate's invalid pages minus those of as many average blocks, in blocks."""
+    """Return the candidate's invalid pages minus those of as many average blocks, per pages of a block."""
     params, plane = view.params[0], view.plane[decision.plane]
     pages = params.blocks * params.pages_per_block
     mean = (pages - plane.free_pages - plane.valid) / pages
