@@ -19,7 +19,7 @@ AGE = 0.75
 
 
 class Plane(NamedTuple):
-    """Valid and invalid pages of each block of a plane, in the order of the blocks, and pages of a block."""
+    """The numbers of valid and of invalid pages of each block, (blocks,), and of all pages of a block."""
 
     valid: np.ndarray
     invalid: np.ndarray
@@ -32,7 +32,7 @@ def by_ssdsim(blocks: int, pages: int) -> Plane:
 
 
 def by_writes(device: str, workload: str) -> Plane:
-    """Return the first plane of a new device after page writes have filled the same share of it."""
+    """Return the first plane of a new device after as many page writes as `AGE` of its physical pages."""
     simulator = Simulator(device, policy="greedy+single", ftl={"timing": "none"})
     geometry = simulator.device.geometry
     simulator.run(workload, host_pages=round(AGE * geometry.physical_pages), seed=1)

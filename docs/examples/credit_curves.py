@@ -43,7 +43,7 @@ LABELS = {
 }
 #: Number of streams of placements that do not have six.
 STREAMS = {"sep_gc": "2", "td_lifetime": "8"}
-#: A number of decisions, and the write amplification then.
+#: A number of decisions, and the write amplification after this number of decisions.
 Point = tuple[int, float]
 #: Policies that are drawn as lines.
 LINES = ("random", "sep_gc", "sepbit", "fadac(inclusive=1)", "td_lifetime")
@@ -145,7 +145,7 @@ def drawing(look: str) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def draw_levels(axes: Axes, levels: Mapping[str, float], near: float, grey: str) -> None:
-    """Draw lines with names at their right; lines at most `near` from each other share a label."""
+    """Draw a line for each level, its name at the right. Levels less than `near` apart have one label."""
     beside: dict[str, float] = {}
     for name, level in sorted(levels.items(), key=lambda item: item[1]):
         axes.axhline(level, color=grey, linestyle="--", linewidth=0.8)

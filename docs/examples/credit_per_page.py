@@ -157,7 +157,7 @@ def train(args: Args) -> tuple[QNetwork, Curve]:
 
 
 def update(network: QNetwork, target: QNetwork, optimizer: Any, batch: Transitions, gamma: float) -> None:
-    """Move costs of decisions towards their cost so far plus that of the next decision on the page."""
+    """Move estimated costs of decisions to their own cost plus the estimate for the page's next decision."""
     with torch.no_grad():
         following = target(torch.as_tensor(batch.following)).min(dim=1).values.clamp(min=0)
         # Here: an invalid page among long-lived pages may wait very long for its erase; clip such outliers.

@@ -65,7 +65,7 @@ def config_of(name: str, workload: str, start: str, seed: int, decisions: int | 
         fields["prior"] |= changes["prior"]
         fields["ppo"]["start_kl"] = changes["start_kl"]
         fields["environment"]["kwargs"]["features"] = changes["features"]
-        if workload == "hot90":  # explores as rarely as the start in the configuration
+        if workload == "hot90":  # the clone explores as rarely as the prior of the configuration
             fields["prior"]["clone_confidence"] = 0.9
     return TrainConfig.model_validate(fields)
 

@@ -41,7 +41,7 @@ BASELINES = ("random_action", "greedy", "cost_benefit", "cost_benefit(exponent=0
 UNSEEN = range(60_000, 60_008)
 #: Baselines that a method has to beat, by workload.
 GOALS = {"zipf99": ("greedy", "cost_benefit"), "hot90": ("greedy", "random_action")}
-#: Lines whose write amplifications differ by less than this share a label.
+#: Lines have one label if their write amplifications differ by less than this number.
 _CLOSE = 0.08
 
 
@@ -128,7 +128,7 @@ def draw(out: Path, results: Sequence[Result], seeds: Sequence[int]) -> Path:
     figure, panels = plt.subplots(1, len(WORKLOADS), figsize=(8, 3.4), sharey=True)
     for axes, workload in zip(panels, WORKLOADS, strict=True):
         found = amplifications(results, workload)
-        labels: dict[float, str] = {}  # of lines that are too close for two labels, one
+        labels: dict[float, str] = {}  # lines that are too close for two labels have one
         for level, name in sorted((found[name].mean(), name) for name in BASELINES):
             axes.axhline(level, color="0.45", linestyle="--", linewidth=0.9)
             near = [other for other in labels if level - other < _CLOSE]

@@ -68,7 +68,7 @@ class Net(nn.Module):
         return (self(state) * state[2]).sum(1) / state[2].sum(1)
 
     def log_policy(self, state: State) -> Tensor:
-        """Return the logarithms of the probabilities of the candidates (n, K), 0 for invalid ones."""
+        """Return the logarithms of the probabilities of candidates (n, K), about -1e9 if they are invalid."""
         return self(state).masked_fill(~state[2], -1e9).log_softmax(1)
 
 

@@ -60,7 +60,7 @@ def train(args: Args) -> tuple[Actor, Curve]:
     critic = critic_of(rows.shape[1], args.hidden)
     # Here: each network has its own optimizer, since costs, and so the errors of the critic, may be large.
     optimizers = [torch.optim.Adam(one.parameters(), args.learning_rate, eps=1e-5) for one in (actor, critic)]
-    # Here: decisions are learned from when their cost is known; until then, store their probability, too.
+    # Here: a decision is learned from once its cost is known; until then its probability is stored, too.
     buffer, learned = CreditBuffer(args.buffer_size, (rows.shape[1] + 1,)), 0
     curve = Curve(args)
     for step in range(1, args.total_steps + 1):
@@ -91,7 +91,7 @@ def update(
     optimizers: list[torch.optim.Adam],
     batch: Transitions,
 ) -> None:
-    """Make decisions more likely that have cost less than expected up to the next one on the same page."""
+    """Raise the probability of decisions that cost less than the critic expected."""
     # Here: an invalid page among long-lived pages may wait very long for its erase; clip such outliers.
     batch = batch._replace(costs=batch.costs.clip(max=5))
     rows, before = torch.as_tensor(batch.seen[:, :-1]), torch.as_tensor(batch.seen[:, -1])
@@ -104,8 +104,8 @@ def update(
     for _ in range(args.epochs):
         for chosen in torch.randperm(len(rows)).split(args.batch_size):
             policy = actor.policy(rows[chosen])
-            # Here: clip around the policy that drew the decision, older by a copy's life: slow but steady.
-            # Clipped around the present policy, a run on zipf80 ended at the level of random streams.
+            # Here: clip around the policy that drew the decision; it is older by the life of the page's copy.
+            # With clips around the present policy, a run on zipf80 ended at the level of random streams.
             ratio = (policy.log_prob(actions[chosen]) - before[chosen]).exp()
             clipped = ratio.clamp(1 - args.clip, 1 + args.clip)
             loss = -torch.min(ratio * gained[chosen], clipped * gained[chosen]).mean()

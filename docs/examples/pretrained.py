@@ -72,7 +72,7 @@ class Measured(NamedTuple):
 
     @property
     def best(self) -> str:
-        """The heuristic with the least geometric mean; hindsight favours it."""
+        """The heuristic with the least geometric mean, chosen after the measurement, which favours it."""
         return min(self.rivals, key=lambda name: np.log(self.rivals[name]).mean())
 
     def ratio(self, trainings: slice) -> Estimate:

@@ -2,7 +2,7 @@
 
 `python search_settings.py` draws the results in `docs/pictures/settings.tsv`, as `make figures` does. With
 `--trials 5` it first adds missing results: it measures rules, tries settings in short trainings, trains with
-the settings best in validation on other seeds, and measures the agents on seeds that chose nothing.
+the settings best in validation on other seeds, and measures the agents on seeds that no choice used.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Row(NamedTuple):
 
 
 class Proposed:
-    """An agent that takes the first proposal or always one answer; without a proposal, a valid action."""
+    """An agent that takes always one action, or the first proposal; without it the first valid action."""
 
     def __init__(self, env: SB3VecEnv, always: int | None) -> None:
         self.env, self.always = env, always

@@ -18,7 +18,7 @@ from ssdgym.experiments.report.style import save_figure, styled
 from ssdgym.simulator import Simulator
 
 POLICY = "cost_benefit(since_close=1)+td_lifetime"
-#: Time since the last write (rows) and writes (columns) index the second of six tables of 16 x 16.
+#: The second of six tables of 16 x 16: rows are the time since the last write, columns the number of writes.
 TABLE = 1
 
 

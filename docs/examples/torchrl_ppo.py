@@ -25,7 +25,7 @@ SEEN = ["candidates", "context", "action_mask"]
 
 
 def make(**arguments: object) -> TransformedEnv:
-    """Make the environment: random actions of TorchRL are valid, and rewards are summed per episode."""
+    """Make the environment with transforms: random actions are valid, rewards are summed per episode."""
     env = GymWrapper(gym.make("ssdgym/EraseVictim-v0", **arguments), categorical_action_encoding=True)
     return TransformedEnv(env, Compose(ActionMask(), InitTracker(), RewardSum()))
 

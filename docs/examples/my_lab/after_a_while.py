@@ -9,7 +9,7 @@ from ssdgym.policy import TO_THE_END, idle_policy, plane_to_collect
     parameters={"blocks": (8, 0), "wait_ns": (1_000_000, 1)},
 )
 def after_a_while(view, die, gap_ns, parameters):
-    """Wait for `wait_ns`, then collect planes with fewer free pages than `blocks` blocks have."""
+    """Wait for `wait_ns`, then run whole rounds in planes with fewer free pages than `blocks` blocks have."""
     if plane_to_collect(view, die, parameters.blocks, 0.0) < 0:
         return 0
     idle_ns = view.control[0].now - view.die[die].idle_since

@@ -20,7 +20,7 @@ from ssdgym.types import Feature
 
 
 class DrawerDecision(Decision):
-    """Which drawer a page goes to."""
+    """The decision which drawer a page goes to."""
 
     kind = DRAWER
     candidates = DRAWERS

@@ -12,8 +12,8 @@ from ssdgym.policy import blocks_of, choose_block, eligible, victim_policy
 def ripening(view, plane, parameters, choice):
     """Choose the block with the largest number of invalid pages minus `weight` times its heat.
 
-    Heat counts pages of the block that the host has overwritten. It is halved for every `blocks * pages_per_block`
-    host pages since the last of them.
+    Heat counts pages of the block that the host has overwritten. It is halved for every
+    `blocks * pages_per_block` host pages since the last of them.
     """
     clock, params = view.control[0].clock, view.params[0]
     best, best_score = -1, -1e9
