@@ -1,4 +1,4 @@
-"""Results of runs (one policy on one device, workload and seed), and their files.
+"""Results of runs, and the files of results. A run is one policy on one device, workload and seed.
 
 A file contains one row per result. Each metric is a column whose name joins nested names by `/`
 (`metrics/read_latency_ns/p99`); the cell is empty if the run did not have the metric.
@@ -32,26 +32,25 @@ _FILE_NAMES = ("results.parquet", "run.parquet")
 class Result:
     """One finished run.
 
-    Two results are equal if policy, device, workload, seed and metrics are equal; the wall-clock time and the
-    description of the run are not compared.
+    Two results are equal if all fields except `spec`, `series` and `wall_seconds` are equal.
 
     Attributes:
         device: name or path of the device configuration.
-        ftl: options of the FTL, e.g. `placement=sep_gc`; empty if the device's own options were used.
+        ftl: FTL options that replaced the device's own, as text such as `placement=sep_gc`; may be empty.
         workload: name or path of the workload.
-        policy: the policy, or the label of a learned agent.
+        policy: name of the policy, or of the agent that took the decisions.
         seed: seed of the workload and of all random choices.
         objective: training objective of a learned agent; empty for a policy.
-        assumed: fields of the workload that are assumed and have no source; empty if there are none.
-        version: version of ssdgym.
+        assumed: names of the workload's fields whose values have no source but an assumption, joined by `, `.
+        version: version of ssdgym that made the result.
         engine_hash: hash of the engine's sources and compiler. Equal hashes give bit-identical results.
         metrics: numbers by name, possibly nested, with units in the names. `None` and NaN entries (such as a
             read latency without reads) are left out.
-        spec: everything that the run depended on, except the code, as JSON. The run can be repeated from it
-            (`ssdgym.experiments.runs.spec`). It is empty if not known.
-        series: time series of a sampled run: columns of equal length by name
-            (`ssdgym.simulator.simulator`). Tables of results do not contain them.
-        wall_seconds: duration of the run. Files of results do not contain it.
+        spec: everything that the run depended on, except the code, as JSON; empty if unknown. The run can be
+            repeated from `spec` (`ssdgym.experiments.runs.spec`).
+        series: samples that were taken during the run, as columns of equal length by name
+            (`ssdgym.simulator.sampling`); empty if none were taken. Tables of results leave them out.
+        wall_seconds: wall-clock time of the run. It is in `timings.csv`, but not in files of results.
     """
 
     device: str
@@ -95,25 +94,25 @@ class Result:
         return value is not None and self._find(f"{name.rpartition('/')[0]}/count") != 0
 
     def _find(self, name: str) -> int | float | None:
-        """Return the metric `name`, or None."""
+        """Return the metric `name`, or None if it is missing or a group of metrics."""
         value: Any = self.metrics
         for part in name.split("/"):
             value = value.get(part) if isinstance(value, Mapping) else None
         return None if isinstance(value, Mapping) else value
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields in order, with nested metrics, ready for JSON; `series` only if not empty."""
+        """Return the fields by name, with nested metrics, ready for JSON; an empty `series` is left out."""
         names = (item.name for item in fields(self) if item.name != "series" or self.series)
         return {name: getattr(self, name) for name in names}
 
     def as_row(self) -> dict[str, Any]:
-        """Return one flat row: the fields in order, then the metrics with joined names."""
+        """Return one flat row: fields except `series` and `wall_seconds`, then metrics with joined names."""
         row = {name: getattr(self, name) for name in _IDENTITY}
         return row | {_PREFIX + name: value for name, value in _flat(self.metrics).items()}
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Result:
-        """Return the result of a row from `as_row`; empty cells stand for missing metrics."""
+        """Return the result of a row that `as_row` returned; `None` stands for a missing metric."""
         metrics = {
             name.removeprefix(_PREFIX): value
             for name, value in row.items()
@@ -126,17 +125,20 @@ class Result:
         return cls(**identity, metrics=_nested(metrics))
 
 
-#: Columns that identify the run.
+#: Fields that are columns of a results file, besides the metrics.
 _IDENTITY = tuple(
     item.name for item in fields(Result) if item.name not in ("metrics", "series", "wall_seconds")
 )
 
 
 def to_pandas(results: Path | str | Sequence[Result]) -> pd.DataFrame:
-    """Return a row for each run: fields, metrics, FTL options and the fields in which devices differ.
+    """Return a table with one row per run.
+
+    The columns are the fields of `Result` except `spec`, `series` and `wall_seconds`, the metrics, the FTL
+    options (`ftl.NAME`), and the dotted fields in which the devices differ.
 
     Args:
-        results: results, or the folder or file to read them from.
+        results: results, or the folder or file that contains them.
 
     Raises:
         SsdgymError: the results cannot be read.
@@ -180,7 +182,7 @@ def write_results(results: Sequence[Result], stem: Path) -> tuple[Path, Path]:
 
 
 def read_results(path: Path) -> list[Result]:
-    """Read the Parquet file that `write_results` wrote; the CSV file is for other tools.
+    """Read a Parquet file that `write_results` wrote; its CSV file is only for other tools.
 
     Raises:
         SsdgymError: the file is missing, of another kind, or damaged.
@@ -201,7 +203,7 @@ def read_results(path: Path) -> list[Result]:
 
 
 def find_results(source: Path) -> Path:
-    """Return the file of results in a folder, or the file itself."""
+    """Return the results file in the folder `source`; return `source` itself if it is not a folder."""
     if not source.is_dir():
         return source
     for name in _FILE_NAMES:
@@ -240,7 +242,7 @@ def _nested(flat: Mapping[str, int | float]) -> dict[str, Any]:
 
 
 def _table_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
-    """Return rows with the same columns, in order of first appearance."""
+    """Return one row per result. All rows have the same columns; a missing metric is `None`."""
     rows = [result.as_row() for result in results]
     columns = list(dict.fromkeys([*_IDENTITY, *(name for row in rows for name in row)]))
     return [{name: row.get(name) for name in columns} for row in rows]

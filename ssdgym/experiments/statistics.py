@@ -1,19 +1,17 @@
-"""Interval statistics over runs and tasks, paired and by bootstrap.
+"""Statistics over runs and tasks, with 95 % intervals by bootstrap.
 
-A *score matrix* has the shape `(runs, tasks)`: one row per seed, one column per task (a device with a
-workload). The definitions are those of Agarwal et al., "Deep Reinforcement Learning at the Edge of the
-Statistical Precipice", NeurIPS 2021, section 4 and appendix A.2, which its authors' package rliable computes:
-the interquartile mean as aggregate, percentile intervals of a bootstrap stratified by task, and the
-probability of improvement.
+A *score* is the metric of one run. A *score matrix* has the shape `(runs, tasks)`: one row per seed, one
+column per task (a device with FTL options and a workload). The interquartile mean, the percentile interval of
+a bootstrap stratified by task and the probability of improvement are defined in Agarwal et al., "Deep
+Reinforcement Learning at the Edge of the Statistical Precipice", NeurIPS 2021, section 4 and appendix A.2.
+The authors' package rliable computes the same numbers.
 
 The policies that one method has learned from several training seeds are its *members*. Their scores have the
-shape `(members, runs, tasks)`; a policy that is not learned is a single member. A replicate of the bootstrap
-draws members, the same for all tasks, and then runs, separately for every task. If the interval is to hold
-for other workloads, the replicate also draws workloads, each with all of its tasks, because the tasks of one
-workload on several devices are similar.
+shape `(members, runs, tasks)`; a policy that is not learned is a single member. Each replicate of the
+bootstrap draws members, the same for all tasks, and then runs, separately for every task.
 
-The bootstrap needs thousands of matrices, so a *statistic* takes many at once: it maps scores of the shape
-`(..., runs, tasks)` to numbers of the shape `(...)`.
+A *statistic* maps scores of the shape `(..., runs, tasks)` to numbers of the shape `(...)`. The leading axes
+number the replicates, because a bootstrap evaluates many of them at once.
 """
 
 from __future__ import annotations
@@ -29,11 +27,11 @@ from ssdgym.errors import SsdgymError
 Scores = NDArray[np.float64]
 Statistic = Callable[[Scores], Any]
 
-#: Number of bootstrap replicates; the probability beyond a limit of a 95 % interval is then 2.5 +- 0.4 %.
+#: Number of bootstrap replicates; the 2.5 % beyond each limit then have a standard error of 0.35 %.
 REPLICATES = 2_000
-#: Percent outside a 95 % interval at either end; rounding makes it differ from 2.5 in the last bit.
+#: Percent of the replicates beyond each limit of a 95 % interval. Rounding makes it 2.500000000000002.
 _TAIL = 50.0 * (1.0 - 0.95)
-#: Largest number of scores in memory while resampling; it does not change results.
+#: Largest number of resampled scores in memory at a time; it does not change results.
 _SCORES_AT_A_TIME = 1 << 21
 
 
@@ -42,8 +40,8 @@ class Estimate(NamedTuple):
 
     Attributes:
         value: the statistic of the scores.
-        low: the lower limit; NaN if a single run per task leaves nothing to resample.
-        high: the upper limit; NaN in the same case.
+        low: the lower limit; NaN if there is nothing to resample, such as a single run per task.
+        high: the upper limit; NaN if `low` is NaN.
     """
 
     value: float
@@ -69,7 +67,7 @@ def mean_over_tasks(scores: Scores) -> Any:
 
 
 def geometric_mean_over_tasks(scores: Scores) -> Any:
-    """Return the geometric mean over tasks of each task's interquartile mean; it suits ratios."""
+    """Return the geometric mean over tasks of each task's interquartile mean; use it for ratios."""
     return np.exp(np.log(iqm_of_tasks(scores)).mean(axis=-1))
 
 
@@ -84,14 +82,14 @@ def _middle_half(scores: Scores, axis: int) -> Scores:
 
 
 def stratified_bootstrap(scores: ArrayLike, statistic: Statistic = iqm, *, seed: int = 0) -> Estimate:
-    """Return a statistic of a score matrix with the percentile interval of a bootstrap stratified by task.
+    """Return a statistic of a score matrix with the 95 % interval of a bootstrap stratified by task.
 
-    Every replicate draws runs with replacement, separately for each task and as many as the task has.
+    For every replicate and task, as many runs as the task has are drawn with replacement.
 
     Args:
         scores: shape `(runs, tasks)`, finite.
         statistic: maps scores `(..., runs, tasks)` to numbers `(...)`.
-        seed: the same seed gives the same interval.
+        seed: seed of the bootstrap.
 
     Raises:
         SsdgymError: the matrix is empty, not two-dimensional or not finite.
@@ -107,14 +105,14 @@ def stratified_bootstrap(scores: ArrayLike, statistic: Statistic = iqm, *, seed:
 
 
 def probability_of_improvement(ours: ArrayLike, theirs: ArrayLike, *, seed: int = 0) -> Estimate:
-    """Return the probability that a run of `ours` scores less than one of `theirs`, mean over tasks.
+    """Return the mean over tasks of the probability that a run of `ours` scores less than a run of `theirs`.
 
-    For one task, this is the Mann-Whitney U statistic divided by the number of pairs. Ties count one half.
+    For one task, the probability is the Mann-Whitney U statistic per pair of runs. Ties count one half.
 
     Args:
         ours: scores, shape `(runs, tasks)`.
-        theirs: scores, shape `(runs of theirs, tasks)`, for the same tasks in the same order.
-        seed: as in `stratified_bootstrap`. Both sides are resampled.
+        theirs: scores, shape `(runs of theirs, tasks)`, for the same tasks in the same order as `ours`.
+        seed: seed of the bootstrap, which resamples `ours` and `theirs` independently.
 
     Raises:
         SsdgymError: a matrix is malformed, or the two have different numbers of tasks.
@@ -136,14 +134,14 @@ def probability_of_improvement(ours: ArrayLike, theirs: ArrayLike, *, seed: int 
 
 
 def relative_difference(ours: ArrayLike, theirs: ArrayLike, *, seed: int = 0) -> Estimate:
-    """Return the geometric mean over tasks of `ours / theirs`, minus one; no task is left out.
+    """Return the geometric mean over all tasks of `ours / theirs`, minus one (-0.2: `ours` is 20 % less).
 
     Ratios are paired by run and task; each task contributes the interquartile mean of its ratios.
 
     Args:
         ours: positive scores, shape `(runs, tasks)`.
-        theirs: positive scores of the same shape. Equal rows have equal seeds.
-        seed: as in `stratified_bootstrap`.
+        theirs: positive scores of the same shape. A row has the same seed as that row of `ours`.
+        seed: seed of the bootstrap.
 
     Raises:
         SsdgymError: the shapes differ or a score is not positive.
@@ -171,7 +169,7 @@ def _finite(scores: ArrayLike, axes: tuple[str, ...]) -> Scores:
 
 
 def _resample(matrix: Scores, rng: np.random.Generator, count: int) -> Scores:
-    """Return `count` matrices `(count, runs, tasks)`, with the runs of every task drawn with replacement."""
+    """Draw the runs of every task with replacement; return an array of the shape `(count, runs, tasks)`."""
     rows = rng.integers(0, matrix.shape[0], size=(count, *matrix.shape))
     return np.take_along_axis(matrix[np.newaxis], rows, axis=1)
 
@@ -183,24 +181,28 @@ def _estimate(
     portion: int,
     tail: float = _TAIL,
 ) -> Estimate:
-    """Return `value` with the percentile limits of bootstrap replicates; they are NaN unless `several`."""
+    """Return `value` with the percentiles `tail` and `100 - tail` of `REPLICATES` replicates as limits.
+
+    `draw` returns the statistic of a number of new replicates and is called for at most `portion` at a time.
+    The limits are NaN unless `several`, which says whether there is anything to resample.
+    """
     if not several:
         return Estimate(float(value), np.nan, np.nan)
-    portion = max(1, portion)  # replicates that are drawn at a time
+    portion = max(1, portion)
     samples = [draw(min(portion, REPLICATES - first)) for first in range(0, REPLICATES, portion)]
     low, high = np.percentile(np.concatenate(samples), [tail, 100.0 - tail], axis=0)
     return Estimate(float(value), float(low), float(high))
 
 
 def mean_win_rate(left: Scores, right: Scores) -> Scores:
-    """Return the share of pairs of runs in which the left one has the greater score, mean over the tasks.
+    """Return the share of pairs (a run of `left`, a run of `right`) in which `left` has the greater score.
 
     Args:
         left: shape `(..., runs, tasks)`.
-        right: shape `(..., runs on the right, tasks)`.
+        right: shape `(..., runs of right, tasks)`.
 
     Returns:
-        Shape `(...)`. Ties count one half.
+        Means over the tasks, shape `(...)`. Ties count one half.
     """
     pairs = left[..., :, None, :] - right[..., None, :, :]
     return ((pairs > 0) + 0.5 * (pairs == 0)).mean(axis=(-3, -2, -1))
@@ -208,22 +210,23 @@ def mean_win_rate(left: Scores, right: Scores) -> Scores:
 
 #: The axes of scores of several members.
 _CUBE = ("members", "runs", "tasks")
-#: Number of replicates that are drawn at a time; it changes the random draws.
+#: Number of replicates that are drawn at a time. Another number gives other random draws.
 _PORTION = 200
 
 
 def pooled_bootstrap(scores: ArrayLike, statistic: Statistic, *, seed: int = 0) -> Estimate:
-    """Return a statistic of all runs with its 95 % interval over members and runs, for fixed tasks.
+    """Return a statistic of the runs of all members, with the 95 % interval of a bootstrap.
 
-    With one member this is the bootstrap stratified by task.
+    The bootstrap draws members and runs, but not tasks. With one member, the method is that of
+    `stratified_bootstrap`.
 
     Args:
         scores: shape `(members, runs, tasks)`, finite.
         statistic: called with an array `(..., members * runs, tasks)`.
-        seed: the same seed gives the same interval.
+        seed: seed of the bootstrap.
 
     Raises:
-        SsdgymError: the scores are empty, of another number of dimensions or not finite.
+        SsdgymError: the scores are empty, not three-dimensional or not finite.
     """
     cube = _finite(scores, _CUBE)
     (rng,) = np.random.default_rng(seed).spawn(1)
@@ -238,17 +241,19 @@ def pooled_bootstrap(scores: ArrayLike, statistic: Statistic, *, seed: int = 0) 
 
 
 def geometric_mean_ratio(ratios: ArrayLike, workloads: Sequence[Hashable], *, seed: int = 0) -> Estimate:
-    """Return the geometric mean of ratios with its 95 % interval over members, workloads and runs.
+    """Return the geometric mean of ratios, with the 95 % interval of a bootstrap.
 
-    Every task has the same weight, and every member and run has the same weight within a task.
+    The bootstrap draws members, workloads and runs, so the interval holds for other workloads, too. Every
+    task has the same weight, and every member and run has the same weight within a task.
 
     Args:
         ratios: positive ratios, shape `(members, runs, tasks)`.
-        workloads: workload of each task. Tasks of one workload are drawn together.
-        seed: the same seed gives the same interval.
+        workloads: workload of each task, `tasks` in number. All tasks of a drawn workload are used, because
+            the results of one workload on several devices are similar.
+        seed: seed of the bootstrap.
 
     Raises:
-        SsdgymError: the ratios are empty, of another number of dimensions or not positive.
+        SsdgymError: the ratios are empty, not three-dimensional or not positive.
     """
     cube = _finite(ratios, _CUBE)
     if not (cube > 0).all():
@@ -268,7 +273,7 @@ def geometric_mean_ratio(ratios: ArrayLike, workloads: Sequence[Hashable], *, se
 
 
 def _drawn(cube: Scores, rng: np.random.Generator, count: int) -> Scores:
-    """Return `count` resampled arrays `(count, members, runs, tasks)`."""
+    """Return `count` resamples of `cube` as one array, shape `(count, members, runs, tasks)`."""
     members, runs, tasks = cube.shape
     drawn_members = rng.integers(0, members, size=(count, members, 1, 1))
     drawn_runs = rng.integers(0, runs, size=(count, members, runs, tasks))

@@ -1,4 +1,4 @@
-"""Load experiments, and expand them to runs."""
+"""Load experiments (grids of runs) and expand them to runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Scalar = bool | int | float | str | None
 
 
 def as_seeds(value: Any) -> Any:
-    """Return the seeds that a number, or a text such as 100-104, names; return other values unchanged."""
+    """Convert a number, or a text such as `100-104`, to seeds; return values of other types unchanged."""
     named = isinstance(value, int | str) and not isinstance(value, bool)
     return read_seeds(str(value)) if named else value
 
@@ -90,7 +90,7 @@ FtlMapping = Annotated[dict[str, Scalar], BeforeValidator(_flat)]
 
 
 class GridConfig(BasedConfig):
-    """Tasks (devices with workloads) and how they are run, in an experiment or a suite."""
+    """The fields that experiments and suites have in common: devices, FTLs, seeds and run settings."""
 
     description: str = ""
     devices: Annotated[tuple[Named, ...], Field(min_length=1), EachOnce] = Field(
@@ -98,33 +98,33 @@ class GridConfig(BasedConfig):
     )
     ftls: Annotated[tuple[FtlMapping, ...], Field(min_length=1), EachOnce] = Field(
         ({},),
-        description="FTL options in place of the device's own, dotted or nested; {}: the device's own.",
+        description="FTLs: mappings of options that replace the device's, dotted or nested; {}: none.",
     )
     environment: EnvironmentConfig | None = Field(
         None,
-        description="Environment of agents that have none of their own; null: ssdgym/EraseVictim-v0.",
+        description="Environment for agents whose files name none; null: ssdgym/EraseVictim-v0.",
     )
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1), BeforeValidator(as_seeds), EachOnce] = Field(
         description="A list, or text such as 5, 1,2,9 or 100-104."
     )
     vary: dict[str, Annotated[tuple[Scalar, ...], Field(min_length=1), EachOnce]] = Field(
         default_factory=dict,
-        description="Dotted field of the device (capacity.over_provisioning, geometry.pages_per_block) or "
-        "of its FTL (ftl.gc.free_blocks) with its values; several fields: every combination.",
+        description="Dotted fields of the device (capacity.over_provisioning, geometry.pages_per_block) or "
+        "of its FTL (ftl.gc.free_blocks), each with a list of values. Every combination is run.",
     )
     warmup: NonNegativeInt = Field(0, description="Unmeasured host pages at the start of a run.")
     preconditioning: Preconditioning = Field(
         "workload",
-        description="Preconditioning before a run; fill: every page once; uniform, workload: every page "
-        "once, then overwrites (uniform, or like the workload) until collection is steady; reads: pages "
-        "that the workload reads before it writes them; until_gc: random pages under the run's policy and "
-        "seed, until every plane has collected; until_gc_greedy: the same pages under greedy in one stream; "
-        "reads_until_gc_greedy: reads, then until_gc_greedy.",
+        description="What is written before a run. none: nothing; fill: every page once; uniform, workload: "
+        "every page once, then overwrites (uniform, or like the workload) until write amplification is "
+        "steady; reads: pages that the workload reads before it writes them; until_gc: random pages under "
+        "the run's policy and seed, until every plane has collected garbage; until_gc_greedy: the same pages "
+        "under greedy in one stream; reads_until_gc_greedy: reads, then until_gc_greedy.",
     )
 
 
 class ExperimentConfig(GridConfig):
-    """A grid of runs: all combinations of its lists, in the order of `expand`."""
+    """A grid of runs: all combinations of its devices, FTLs, workloads, agents, policies and seeds."""
 
     folder: ClassVar[str] = "experiments"
     workloads: Annotated[tuple[Named, ...], Field(min_length=1), Splits, EachOnce] = Field(
@@ -139,12 +139,12 @@ class ExperimentConfig(GridConfig):
         description="Files of trained agents, names of the zoo, module:callable with parameters in brackets,"
         " zips of Stable-Baselines3, or random_action.",
     )
-    host_pages: PositiveInt | None = Field(None, description="Length of a run in pages written by the host.")
+    host_pages: PositiveInt | None = Field(None, description="Measured host pages; null: up to the end.")
     queue_depth: int | None = Field(
         None,
         ge=0,
         le=MAX_PAGES,
-        description="Outstanding requests; 0: by arrival times; null: 32 for workloads without times.",
+        description="Outstanding requests; 0: any number, by arrival times; null: 32 without arrival times.",
     )
 
     @model_validator(mode="after")
@@ -193,7 +193,7 @@ CLOSED_LOOP_DEPTH = 32
 
 
 def closed_loop(options: FtlOptions, workload: WorkloadConfig) -> FtlOptions:
-    """Return the options; add a queue depth if all requests would otherwise arrive at the same time.
+    """Return the FTL options; add a queue depth if all requests would otherwise arrive at the same time.
 
     All requests of a generated workload without arrival times arrive at time zero. In an open loop, their
     latencies would depend only on the length of the run.
@@ -225,8 +225,8 @@ def expand(config: ExperimentConfig, *, trusted: Collection[str] = ()) -> list[R
         trusted: agents and policies whose code may be executed.
 
     Raises:
-        SsdgymError: a device, a workload, an agent or a module does not exist, or a varied field does not
-            fit.
+        SsdgymError: a device, a workload, an agent or a module does not exist, a varied field does not fit,
+            or `environment` contradicts the environments that all agents name themselves.
     """
     for policy in config.policies:
         import_rules(policy, trust=policy in trusted)
@@ -272,7 +272,7 @@ def expand(config: ExperimentConfig, *, trusted: Collection[str] = ()) -> list[R
 
 
 def numbered(names: Sequence[str]) -> list[str]:
-    """Return names; repeated names get numbers, such as `zipf-1`, `zipf-2`."""
+    """Return the names; number those that occur several times, such as `zipf-1`, `zipf-2`."""
     return [
         name if names.count(name) == 1 else f"{name}-{names[: i + 1].count(name)}"
         for i, name in enumerate(names)
@@ -280,7 +280,7 @@ def numbered(names: Sequence[str]) -> list[str]:
 
 
 def agent_labels(agents: Sequence[str | Path], *, trusted: Collection[str] = ()) -> dict[str, AgentSource]:
-    """Return the sources of agents, by their names in tables."""
+    """Return agents by label, their name in tables; raise if an agent is missing or two have one label."""
     labels: dict[str, AgentSource] = {}
     for agent in agents:
         source = source_of(agent, trust=str(agent) in trusted)
@@ -293,7 +293,7 @@ def agent_labels(agents: Sequence[str | Path], *, trusted: Collection[str] = ())
 
 
 def _devices(config: ExperimentConfig) -> Iterator[tuple[str, DeviceFields]]:
-    """Yield every device with its label."""
+    """Yield every device with its label, such as `demo(capacity.over_provisioning=0.1)`."""
     varied = {name: values for name, values in config.vary.items() if not name.startswith(FTL_PREFIX)}
     for source in config.devices:
         own = load_fields(source)
@@ -314,7 +314,7 @@ def with_fields(device: DeviceFields, changes: dict[str, Any], label: str, where
     """
     data = {**device.model_dump(exclude_unset=True), "name": label}
     if any(name.startswith("capacity.") for name in changes):
-        data["capacity"] = {}  # the changes choose one of two ways to give the capacity
+        data["capacity"] = {}  # it must have exactly one field, perhaps not the device's own
     for name, value in changes.items():
         try:
             data = with_changes(data, {name: value})

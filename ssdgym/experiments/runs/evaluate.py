@@ -32,7 +32,7 @@ Jobs = Sequence[list[RunSpec]]
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a job: the results of its runs in order, or an error."""
+    """The outcome of job number `job` (from 0): the results of its runs in order, or an error."""
 
     job: int
     results: Sequence[Result] = ()
@@ -42,9 +42,9 @@ class Outcome:
 def jobs_of(runs: Sequence[RunSpec]) -> list[list[int]]:
     """Return the indices of the runs of each job; runs of an agent that differ only in the seed share a job.
 
-    A network decides for a whole batch in about the time of one decision, so an agent plays all its seeds in
-    one vector environment, unless preconditioning depends on the seed. Compiled policies would gain nothing
-    from batches.
+    A network decides for many environments in about the time of one decision, so an agent plays all its seeds
+    in one vector environment, unless preconditioning depends on the seed. Each run of a compiled policy is a
+    job of its own, because joint runs would not be faster.
     """
     groups: dict[Any, list[int]] = {}
     for index, run in enumerate(runs):
@@ -70,8 +70,8 @@ _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NU
 def run_locally(jobs: Jobs, workers: int) -> Generator[Outcome, None, None]:
     """Run all jobs and yield the outcome of each as it ends. Close the generator to stop the running jobs.
 
-    With one worker, jobs run in this process. Otherwise workers are spawned, not forked, use one thread each,
-    and end with this process.
+    If `workers` is 1, jobs run in this process. Otherwise as many processes are spawned, not forked. Each
+    uses one thread, and ends when this process ends.
     """
     if workers < 1:
         raise SsdgymError(f"workers must be at least 1, not {workers}")
@@ -88,7 +88,7 @@ def run_locally(jobs: Jobs, workers: int) -> Generator[Outcome, None, None]:
 
 
 def _run_in_processes(jobs: Jobs, workers: int) -> Generator[Outcome, None, None]:
-    """Run jobs in a pool; if a process dies, run the interrupted jobs one by one, then make a new pool."""
+    """Run jobs in a pool. If a process dies, run the interrupted jobs one by one, then use a new pool."""
     waiting = deque(range(len(jobs)))
     while waiting:
         with _pool(workers) as pool:
@@ -108,7 +108,7 @@ def _run_in_processes(jobs: Jobs, workers: int) -> Generator[Outcome, None, None
 def _drain(
     pool: ProcessPoolExecutor, jobs: Jobs, waiting: deque[int], workers: int
 ) -> Generator[Outcome, None, list[int]]:
-    """Yield the outcomes of the waiting jobs; return the jobs that ran when a process died."""
+    """Yield the outcomes of the jobs in `waiting`; return the jobs that were running when a process died."""
     running: dict[Future[list[Result]], int] = {}
     died: list[int] = []
     while (waiting and not died) or running:
@@ -132,7 +132,7 @@ def _drain(
 
 @contextmanager
 def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Yield a pool whose processes are terminated if an exception leaves the `with` block."""
+    """Yield a pool of processes, which are terminated if an exception leaves the `with` block."""
     others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(
         workers, mp_context=multiprocessing.get_context("spawn"), initializer=_prepare_worker
@@ -171,17 +171,12 @@ Progress = Callable[[int, int], None]
 
 
 def run_all(runs: Sequence[RunSpec], workers: int = 2, progress: Progress | None = None) -> list[Result]:
-    """Carry out all runs; raise the first error.
-
-    The results do not depend on `workers`. Workers are spawned, never forked, and use one thread each.
+    """Carry out all runs, and return their results in the same order, which do not depend on `workers`.
 
     Args:
         runs: runs to carry out.
         workers: number of processes; 1 uses this process.
-        progress: function to call as runs finish.
-
-    Returns:
-        The results in the order of the runs.
+        progress: function to call with (runs done, runs in all) when a job ends.
 
     Raises:
         SsdgymError: a run is wrongly configured, or a worker died.
@@ -200,7 +195,7 @@ def run_all(runs: Sequence[RunSpec], workers: int = 2, progress: Progress | None
 
 
 def check_runs(runs: Sequence[RunSpec]) -> None:
-    """Load and check every device, workload and policy, before any run begins."""
+    """Load and check devices, workloads, policies and agents of runs; raise `SsdgymError` if one is wrong."""
     devices = {}
     for run in {_device_key(run): run for run in runs}.values():
         device = device_for(run.device, ftl_changes(run.ftl), run.decider)

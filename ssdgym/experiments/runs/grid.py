@@ -1,4 +1,4 @@
-"""Run a grid that can be interrupted at any time and resumed."""
+"""Run a grid (many runs) that can be interrupted at any time and resumed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NAMES = ("device", "ftl", "workload", "policy", "seed")
 
 @dataclass(frozen=True)
 class Failure:
-    """A failed run and the reason."""
+    """A failed run, and the error as one sentence."""
 
     run: RunSpec
     sentence: str
@@ -47,13 +47,13 @@ class Failure:
 
 @dataclass(frozen=True)
 class Grid:
-    """Runs with everything that they depend on.
+    """The runs of a grid, their specs and keys, and their division into jobs.
 
     Attributes:
-        runs: the runs, in the order of the report.
+        runs: the runs, in the order in which their results are returned.
         specs: specification of each run, as text (`ssdgym.experiments.runs.spec`).
-        keys: key of each run. Runs that differ only in names share a key.
-        jobs: for each job, indices of its runs. Of all runs with the same key, one is carried out.
+        keys: key of each run in the store (`run_key`). Runs that differ only in names share a key.
+        jobs: indices of the runs of each job. Of several runs with the same key, only the first has a job.
     """
 
     runs: Sequence[RunSpec]
@@ -63,7 +63,7 @@ class Grid:
 
     @classmethod
     def of(cls, runs: Sequence[RunSpec]) -> Grid:
-        """Check the runs and collect everything that they depend on, without running them."""
+        """Check the runs, and compute their specs, keys and jobs, without running anything."""
         check_runs(runs)
         specs, keys = [""] * len(runs), [""] * len(runs)
         jobs, seen = [], set()
@@ -80,16 +80,16 @@ class Grid:
 
 @dataclass(frozen=True)
 class GridReport:
-    """The outcome of a grid."""
+    """The outcome of a grid: its finished and its failed runs, both in the order of the grid."""
 
     results: list[Result]
     failures: list[Failure]
 
 
 def run_grid(grid: Grid, store: Store, runner: Runner, progress: Progress | None = None) -> GridReport:
-    """Carry out the runs that the store lacks, in any order; store every job as it ends.
+    """Carry out the runs that are not in the store, in any order, and store the runs of a job when it ends.
 
-    `progress` is called with (runs finished or failed, all runs), first for the runs in the store.
+    Call `progress` with (finished and failed runs, all runs) before the first job and after every job.
     """
     finished = store.finished(grid.keys)
     # The seeds of an agent are played together, so a job is finished only as a whole.
@@ -103,7 +103,7 @@ def run_grid(grid: Grid, store: Store, runner: Runner, progress: Progress | None
 
     report()
     if waiting:
-        # Runs with the same requests follow each other: `ssdgym.workloads.kept` then draws them only once.
+        # Runs with the same requests follow each other, so `ssdgym.workloads.kept` draws these only once.
         waiting.sort(key=lambda job: (repr(grid.runs[job[0]].workload), grid.runs[job[0]].seed))
         jobs = [[grid.runs[index] for index in job] for job in waiting]
         with closing(runner(jobs)) as outcomes:
@@ -136,17 +136,17 @@ def _sentence(error: Exception) -> str:
 
 
 def _details(error: Exception) -> str:
-    """Return the text of an error to store; an unexpected error includes its traceback."""
+    """Return the text of an error for the store, with the traceback unless it is an `SsdgymError`."""
     if isinstance(error, SsdgymError):
         return _sentence(error)
     return "".join(traceback.format_exception(type(error), error, error.__traceback__))
 
 
 def write_grid(results: Sequence[Result], folder: Path) -> list[Path]:
-    """Write `results.parquet`, `results.csv` and `timings.csv`; if runs were sampled, also `series.csv`.
+    """Write `results.parquet`, `results.csv`, `timings.csv` and, if samples were taken, `series.csv`.
 
-    The results files depend only on the grid and the code; wall-clock times are in `timings.csv`. Each sample
-    is a row of `series.csv`.
+    Equal grids give equal results files, because wall-clock times are only in `timings.csv`. Each row of
+    `series.csv` is one sample. Return the paths.
     """
     parquet, table = write_results(results, folder / "results")
     paths = [table, parquet, write_timings(results, folder)]
@@ -162,7 +162,7 @@ def write_timings(results: Sequence[Result], folder: Path) -> Path:
 
 
 def _sample_rows(results: Sequence[Result]) -> Iterator[tuple[Any, ...]]:
-    """Yield the heading and then the samples of all sampled runs."""
+    """Yield the headings of `series.csv`, and then a row for every sample."""
     sampled = [result for result in results if result.series]
     yield (*_NAMES, *sampled[0].series)
     for result in sampled:

@@ -28,9 +28,9 @@ _REACH_S = 10.0
 def run_on_ray(jobs: Jobs, address: str | None, workers: int) -> Generator[Outcome, None, None]:
     """Run all jobs and yield the outcome of each as it ends. Close the generator to stop the running jobs.
 
-    `address` is the address of a cluster, as for `ray.init`; None starts a cluster with `workers` workers on
-    this machine. A task uses one CPU. Ray restarts the tasks of a lost worker or node. Every node needs this
-    version of ssdgym, and traces and agents at the same paths.
+    `address` is the address of a cluster, as for `ray.init`. If it is None, a cluster with `workers` CPUs is
+    started on this machine. Each job is a Ray task, which uses one CPU. Ray restarts the tasks of a lost
+    worker or node. Every node needs this version of ssdgym, and traces and agents at the same paths.
     """
     with cluster(address, workers) as ray:
         yield from _drain(ray, jobs)
@@ -38,8 +38,8 @@ def run_on_ray(jobs: Jobs, address: str | None, workers: int) -> Generator[Outco
 
 @contextmanager
 def cluster(address: str | None, cpus: int) -> Iterator[Any]:
-    """Connect to a cluster or start one for the `with` block; keep a connection that this process has."""
-    # Without this setting, Ray reports its use over the network.
+    """Connect to a Ray cluster, or start one, for the `with` block; use an existing connection if any."""
+    # Without this setting, Ray sends usage statistics over the network.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         import ray
@@ -79,7 +79,7 @@ def cluster(address: str | None, cpus: int) -> Iterator[Any]:
 
 
 def _check_reachable(address: str) -> None:
-    """Raise if the host does not answer, because Ray would try for many minutes."""
+    """Raise `SsdgymError` if no connection can be made; Ray itself would try for many minutes."""
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdecimal():
         return
@@ -129,7 +129,7 @@ def _outcome(ray: Any, reference: Any, number: int) -> Outcome:
 
 
 def _task(folder: str, settings: dict[str, str], runs: list[RunSpec]) -> list[Result]:
-    """Run one job with the driver's working folder and settings."""
+    """Run one job, with the working folder and the variables `SSDGYM_...` of the process that submits it."""
     os.environ.update(settings)
     if os.path.isdir(folder):
         os.chdir(folder)

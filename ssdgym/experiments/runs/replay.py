@@ -17,13 +17,13 @@ from ssdgym.experiments.runs.spec import RunSpec, read_spec, runs_of_spec
 
 #: Columns by which results can be chosen.
 CHOOSABLE = ("device", "ftl", "workload", "policy", "seed", "objective")
-#: Columns that identify the code that made a result.
+#: Columns that identify the version of the code that made a result.
 _CODE = ("version", "engine_hash")
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A column in which a stored result and its repetition differ; `None` stands for a missing value."""
+    """A column in which a stored result and its repetition differ; `None` stands for an empty cell."""
 
     column: str
     stored: Any
@@ -46,17 +46,17 @@ class Replay:
 
     @property
     def differences(self) -> list[Difference]:
-        """The columns that differ, except those that identify the code and the one that specified the run."""
+        """The columns that differ, without `version`, `engine_hash` and `spec`."""
         return [one for one in self._differing if one.column not in (*_CODE, "spec")]
 
     @property
     def reproduces(self) -> bool:
-        """Whether the run was repeated and its result does not differ."""
+        """Whether the run was repeated without an error and `differences` is empty."""
         return self.measured is not None and not self.differences
 
     @property
     def other_code(self) -> list[Difference]:
-        """Version and engine hash of the stored result where they differ from this version of ssdgym."""
+        """Those of the columns `version` and `engine_hash` that differ; they can explain `differences`."""
         return [one for one in self._differing if one.column in _CODE]
 
     @property
@@ -72,14 +72,14 @@ class Replay:
 
     @property
     def verdict(self) -> str:
-        """A phrase that says whether the result reproduces and, if not, why."""
+        """`reproduces`, the number of columns that differ, or the error, as text."""
         if self.error is not None:
             return f"cannot be run: {self.error}"
         return f"differs in {len(self.differences)}" if self.differences else "reproduces"
 
     @property
     def names(self) -> dict[str, Any]:
-        """The columns that identify the result."""
+        """The columns that identify the result in a table, with their values."""
         return {name: getattr(self.stored, name) for name in CHOOSABLE[:-1]}
 
     def as_dict(self) -> dict[str, Any]:
@@ -95,9 +95,10 @@ class Replay:
 
 
 def choose(results: Sequence[Result], row: int | None, where: Iterable[str], source: str) -> int:
-    """Return the row (from 1) of the result that `row` or the conditions `where` choose.
+    """Return the row (from 1) of the one result that `row` or the conditions `where` choose.
 
-    Conditions are texts such as `policy=greedy` or `policy=greedy,seed=100`; all of them must hold.
+    Conditions are texts such as `policy=greedy` or `policy=greedy,seed=100`; all of them must hold. Raise
+    `SsdgymError` unless exactly one result is chosen. `source` names the results in messages.
     """
     conditions = _conditions(where)
     if row is not None:
@@ -141,7 +142,7 @@ def _conditions(where: Iterable[str]) -> dict[str, str]:
 
 
 def sample(results: Sequence[Result], size: int, seed: int) -> list[int]:
-    """Draw results without replacement; return their rows (from 1) in rising order."""
+    """Draw `size` results, or all if there are fewer; return their rows (from 1) in rising order."""
     return sorted(random.Random(seed).sample(range(1, len(results) + 1), min(size, len(results))))
 
 
@@ -154,7 +155,7 @@ def replay(
     *,
     trust: bool = False,
 ) -> list[Replay]:
-    """Repeat the runs of some rows (from 1), each with the device, workload and seeds of its spec."""
+    """Repeat the runs of the given rows (from 1) as their specs say; return them in the order of `rows`."""
     jobs = [_job(results[row - 1], f"{source}, row {row}", trust=trust) for row in rows]
     for job in jobs:
         check_runs(job)

@@ -35,22 +35,19 @@ from ssdgym.workloads.stream import load_workload, open_on
 #: Requests passed to the engine at a time: few enough to show progress, many enough to be fast.
 CHUNK_REQUESTS = 1 << 17
 
-#: Seed of the workload that preconditions a device; it is the environments' default.
+#: Seed of the workload that preconditions a device; environments have the same default.
 PRECONDITIONING_SEED = 0
 
-#: Number of times that a workload is played before an error says that it never causes collection.
+#: Number of times that a workload is repeated until it causes garbage collection; then an error is raised.
 _MOST_REPETITIONS = 1000
 
 
 def run_policy(run: RunSpec, progress: Callable[[int], None] | None = None) -> Result:
-    """Carry out a run with a victim policy, in this process.
+    """Carry out the run of a policy in this process, and return its result.
 
     Args:
         run: a run without an agent.
         progress: function to call now and then with the host pages written so far.
-
-    Returns:
-        The result.
 
     Raises:
         SsdgymError: the run is wrongly configured, or its trace cannot be read.
@@ -66,7 +63,7 @@ def run_policy(run: RunSpec, progress: Callable[[int], None] | None = None) -> R
             write_what_is_read(simulator, workload, run.seed)
         metrics = _repeated(simulator, workload, run.seed)
     else:
-        # The run's seed applies only if preconditioning runs the measured policy or depends on its workload.
+        # Other preconditioning is the same for all policies and seeds, so it uses PRECONDITIONING_SEED.
         how = read_preconditioning(run.preconditioning)
         warms_up, seed = (workload, run.seed) if how.is_the_runs_own else (plain, PRECONDITIONING_SEED)
         precondition(simulator, how, warms_up, seed)
@@ -79,7 +76,7 @@ def run_policy(run: RunSpec, progress: Callable[[int], None] | None = None) -> R
 def _played(
     simulator: Simulator, stream: RequestStream, run: RunSpec, progress: Callable[[int], None] | None
 ) -> tuple[dict[str, Any], dict[str, list[float]] | None]:
-    """Carry out a run on a preconditioned device; return the metrics, and the samples if any are taken."""
+    """Carry out a run on a preconditioned device; return its metrics, and its samples or None."""
     if run.day_requests is not None:
         return _over_days(simulator, stream, run, run.day_requests), None
     sampler = None if run.sample_pages is None else Sampler(simulator)
@@ -109,9 +106,9 @@ def result_of(
     spec: str = "",
     series: Mapping[str, Sequence[float]] | None = None,
 ) -> Result:
-    """Return the result of a run with the given metrics; add facts about the workload if they lack them.
+    """Return the result of a run with the given metrics; add missing ones named `workload/...`.
 
-    `seeds` are all seeds that an agent has played in the same batch.
+    `seeds` are all seeds that an agent has played in the same batch. An empty `spec` is made from `run`.
     """
     workload = load_workload(run.workload)
     return Result(
@@ -131,13 +128,13 @@ def result_of(
 
 
 def _workload_facts(run: RunSpec, workload: WorkloadConfig) -> dict[str, int]:
-    """Return the workload's footprint on the run's device, and the number of skipped requests of a trace."""
+    """Return the metrics named `workload/...`, such as the footprint of the workload on the device."""
     device = device_for(run.device, ftl_changes(run.ftl), run.decider)
     return open_on(workload, device, run.seed).report
 
 
 def _repeated(simulator: Simulator, workload: WorkloadConfig, seed: int) -> dict[str, Any]:
-    """Repeat a finite workload until blocks have been erased, then once more; return the last metrics."""
+    """Run a workload repeatedly until it erases blocks, then once more; return the last run's metrics."""
     for _ in range(_MOST_REPETITIONS):
         has_collected = simulator.run(workload, seed=seed)["erases"] > 0
         simulator.reset_metrics()
@@ -150,7 +147,7 @@ def _repeated(simulator: Simulator, workload: WorkloadConfig, seed: int) -> dict
 
 
 def _over_days(simulator: Simulator, stream: RequestStream, run: RunSpec, requests: int) -> dict[str, Any]:
-    """Alternate between serving requests and letting days pass; return the metrics after the warm-up."""
+    """Serve `requests` requests and let a day pass, in turns; return the metrics since the warm-up."""
     if run.host_pages is None:
         raise SsdgymError("a run over days ends by the pages written: set host_pages")
     for pages in (run.warmup, run.host_pages):
@@ -189,10 +186,10 @@ _OF_THE_RUN = (
 
 
 def play_agent(runs: Sequence[RunSpec]) -> list[Result]:
-    """Play one episode per run and return their results in order.
+    """Play one episode per run and return the results in the order of the runs, which share one agent.
 
     An agent that `ssdgym train` wrote plays the environment of its training, with the same kind and number of
-    candidates; any other agent plays the environment that the runs name.
+    candidates. Other agents play the environment of the runs. `wall_seconds` is the mean over the runs.
     """
     first = runs[0]
     assert first.agent is not None
@@ -204,7 +201,7 @@ def play_agent(runs: Sequence[RunSpec]) -> list[Result]:
         config.id,
         num_envs=len(runs),
         vectorization_mode="vector_entry_point",
-        # Runs share the cores, so each uses one thread; rewards are ignored.
+        # Several runs share the cores, so each uses one thread. Rewards are not used.
         **{**thread_arguments(config.id, 1), **config.kwargs, "reward": "plain"},
         device=first.device,
         ftl=ftl_changes(first.ftl),
@@ -236,7 +233,7 @@ def play_agent(runs: Sequence[RunSpec]) -> list[Result]:
 
 
 def environment_of(source: Source, given: EnvironmentConfig | None) -> EnvironmentConfig:
-    """Return the environment that an agent plays."""
+    """Return the environment that an agent plays: its own, `given` if it has none, or the default if None."""
     config = source.own_environment() or given or EnvironmentConfig()
     for name in _OF_THE_RUN:
         if name in config.kwargs:
@@ -248,7 +245,7 @@ def environment_of(source: Source, given: EnvironmentConfig | None) -> Environme
 
 
 def _play(agent: Agent, environment: VectorEnv, seeds: Sequence[int], text: str) -> dict[int, dict[str, Any]]:
-    """Play one episode of each seed; return the metrics by the number of the environment."""
+    """Play one episode per seed; return the metrics by index of the seed."""
     rng = np.random.default_rng(seeds)
     # Gymnasium types the seed as one number, but also takes one per environment
     observation, _ = environment.reset(seed=list(seeds))  # type: ignore[arg-type]

@@ -1,6 +1,7 @@
-"""Specifications (specs): everything that a run depends on, as JSON, to find runs in a store and repeat them.
+"""Specifications (specs) of runs, by which runs are found in a store and repeated.
 
-A spec contains whole configurations and not their names, so it does not depend on files.
+A spec is JSON with everything that a run depends on, except the code. It contains whole configurations, so it
+does not depend on configuration files. It names traces and files of agents, with their hashes.
 """
 
 from __future__ import annotations
@@ -32,18 +33,18 @@ from ssdgym.workloads.stream import load_workload
 FtlOptions = tuple[tuple[str, Any], ...]
 #: A comma that separates two options; commas between parameters in brackets do not match.
 _COMMA = re.compile(r",(?![^()]*\))")
-#: Preconditionings that play the workload itself before it is measured.
+#: Preconditionings that run the whole workload before the measured repetition of it.
 REPEATING = ("repeat", "reads_repeat")
 
 
 @dataclass(frozen=True)
 class RunSpec:
-    """A complete description of one run; making a `RunSpec` loads and runs nothing.
+    """A complete description of one run; the constructor loads no file and runs nothing.
 
     Attributes:
         device: name, path, mapping or model of a device.
         workload: name, path, mapping or model of a workload.
-        policy: name of a policy; for a learned agent, its label.
+        policy: name of a policy; if there is an `agent`, its name in results.
         seed: seed of the workload and of all random choices.
         ftl: FTL options that replace the device's own, such as `("gc.free_blocks", 8)`.
         host_pages: length of the run in pages written by the host; `None`: to the end of the workload.
@@ -52,8 +53,8 @@ class RunSpec:
         days: days without host requests after the warm-up. The device's work in these days is measured.
             `None`: no days pass.
         day_requests: number of requests between two days without requests. The warm-up and the run
-            each end with the day in which their last page is written. `None`: no days pass.
-        sample_pages: host pages between two samples of the free pages (`ssdgym.simulator.simulator`).
+            each end with such a day, once their pages are written. `None`: no days pass.
+        sample_pages: host pages between two samples of free pages and erases (`ssdgym.simulator.sampling`).
             Sampling does not change the run. `None`: no samples.
         preconditioning: how the device is prepared before the warm-up, as text or as a mapping, which is
             converted to text such as `fill(share=0.95)`. `none`, `fill`, `uniform` and `workload`: see
@@ -65,10 +66,10 @@ class RunSpec:
             workload is repeated until a block has been erased; the next repetition is measured.
             `reads_repeat`: `reads`, then `repeat`.
         agent: an agent that takes the decisions in place of a policy: file of a trained agent,
-            `module:callable`, or name of a baseline (`ssdgym.agents.playing.files`). It plays `host_pages` or
-            the whole workload, after any preconditioning that does not depend on the measured policy.
-        environment: environment for an agent that brings none; `None`: `ssdgym/EraseVictim-v0`.
-        trust: whether code that comes with the agent, or with rules of a policy, may be executed.
+            `module:callable`, or name of a baseline (`ssdgym.agents.playing.files`). It excludes
+            `days`, `day_requests`, `sample_pages`, and the preconditionings `until_gc` and `..repeat`.
+        environment: environment for an agent whose file names none; `None`: `ssdgym/EraseVictim-v0`.
+        trust: whether code that the agent or the policy names (modules, pickled objects) may be executed.
         objective: training objective of the agent.
         label: name of the workload in results; by default its name or path.
         device_label: name of the device in results; by default its name or path.
@@ -100,7 +101,7 @@ class RunSpec:
 
     @property
     def decider(self) -> str | None:
-        """The policy that the device runs; `None` for an agent."""
+        """The policy that the device runs; `None` if an agent takes the decisions."""
         return None if self.agent else self.policy
 
     @property
@@ -130,7 +131,11 @@ def split_options(text: str) -> list[str]:
 
 
 def source_name(source: Any) -> str:
-    """Return the name of a device or workload in results: its name, else file, kind or base."""
+    """Return the name of a device or workload in results.
+
+    The name of a text or path is the text. The name of a configuration is the first of its fields `name`,
+    `path` (without folders), `kind` and `base` that is set.
+    """
     if isinstance(source, str | Path):
         return str(source)
     for attribute in ("name", "path", "kind", "base"):
@@ -151,7 +156,7 @@ LENGTH = ("host_pages", "warmup", "preconditioning")
 _REQUIRED = {"names", "device", "ftl", "workload", "policy", "agent", "seed", *LENGTH}
 #: Fields of a run that its spec contains only if they are not None.
 _OPTIONAL = ("days", "day_requests", "sample_pages")
-#: Fields of a spec that only name things.
+#: Fields of a spec that do not affect the metrics of a run.
 _NAMES = ("names", "objective", "format")
 #: Fields of a device that describe it and do not affect runs.
 _REMARKS = {"name", "description", "assumed"}
@@ -160,8 +165,8 @@ _REMARKS = {"name", "description", "assumed"}
 def spec_of(run: RunSpec, seeds: Sequence[int] = ()) -> Spec:
     """Return everything that a run depends on, except the code, ready for JSON.
 
-    `seeds` are the seeds that an agent plays in one batch, because the size of the batch can change the last
-    bit of floating-point sums.
+    `seeds` are all seeds that an agent plays in one batch. The spec contains them, because the size of the
+    batch can change the last bit of floating-point sums. Raise `SsdgymError` if the workload is Python code.
     """
     workload = load_workload(run.workload)
     if isinstance(workload, PythonWorkload):
@@ -190,7 +195,7 @@ def spec_text(spec: Spec) -> str:
 
 
 def read_spec(text: str, subject: str) -> Spec:
-    """Read a spec from the text of `spec_text`."""
+    """Read a spec from text that `spec_text` returned; `subject` begins the message of an error."""
     try:
         spec = json.loads(text)
         missing = _REQUIRED - spec.keys() | {"device", "workload", "policy"} - set(spec.get("names", ()))
@@ -209,9 +214,9 @@ def read_spec(text: str, subject: str) -> Spec:
 def run_key(spec: Spec) -> str:
     """Return a hash of everything that the metrics of a run depend on: its spec without names, and the code.
 
-    Devices that differ only in their names have the same key. The code is the version of ssdgym, the engine
-    (including numba), the workloads, the simulator, and the sources of the policy, the agents or a user's
-    workload.
+    Runs whose devices differ only in names have the same key. The code is the version of ssdgym, the engine
+    (including numba), the workloads, the simulator, the policies, a user's workload, and either the rules of
+    the run's policy or the environments, agents and baselines.
     """
     parts = {name: value for name, value in spec.items() if name not in _NAMES}
     device = device_for(parts["device"], ftl_changes(_ftl(spec)), spec["policy"])
@@ -220,7 +225,7 @@ def run_key(spec: Spec) -> str:
     if spec["agent"] is None:
         parts["policy"] = get_policy(spec["policy"]).composition
     else:
-        # The path of an agent's file does not matter; its hash does.
+        # An agent's file is identified by its hash, not by its path.
         kept = {name: value for name, value in spec["agent"].items() if name != "path"}
         parts["agent"] = kept if _is_file(spec["agent"]) else spec["agent"]
     workload = code_hashes(load_workload(spec["workload"]))
@@ -229,7 +234,10 @@ def run_key(spec: Spec) -> str:
 
 
 def runs_of_spec(spec: Spec, where: str, *, trust: bool = False) -> list[RunSpec]:
-    """Return the runs that repeat the run of a spec: the run alone, or the whole batch of an agent."""
+    """Return the runs that repeat the run of a spec: that run, and for an agent the others of its batch.
+
+    Raise `SsdgymError`, beginning with `where`, if the spec is malformed or a trace or agent has changed.
+    """
     try:
         if spec["format"] != _FORMAT:
             raise SsdgymError(f"{where}: was written by another version of ssdgym; replay it with that one")
@@ -281,7 +289,7 @@ def _ftl(spec: Spec) -> FtlOptions:
 
 
 def _agent(run: RunSpec, seeds: Sequence[int]) -> dict[str, Any]:
-    """Return the entry of an agent in a spec: its text, its hash, the seeds and the environment."""
+    """Return the field `agent` of a spec: path or name, hash, seeds of the batch, and any environment."""
     source = source_of(run.agent or "", trust=run.trust)
     agent = {"path": source.text, "sha256": source.digest(), "seeds": list(seeds)}
     if run.environment is not None:
@@ -295,7 +303,7 @@ def _is_file(agent: dict[str, Any]) -> bool:
 
 
 def _code_hash(device: Any, policy: str | None) -> str:
-    """Return a hash of the sources, except the engine's, that a run of a policy or an agent depends on."""
+    """Return a hash of the sources, except the engine's, that a run depends on; no `policy`: an agent."""
     folders = ("workloads", "simulator", "policy")
     if policy is None:
         return _sources_hash((*folders, "envs", "agents", "baselines"))

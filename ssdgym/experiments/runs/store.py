@@ -21,7 +21,7 @@ from ssdgym.files import writable_folder
 
 STORE_NAME = "runs.sqlite"
 
-#: Application id of our databases ("ssdg").
+#: Application id of SQLite that marks databases of ssdgym ("ssdg" in ASCII).
 _APPLICATION = 0x73736467
 _FORMAT = 1
 _SCHEMA = """
@@ -29,14 +29,14 @@ CREATE TABLE run (
     key TEXT PRIMARY KEY,         -- ssdgym.experiments.runs.spec.run_key
     spec TEXT NOT NULL,           -- JSON
     state TEXT NOT NULL CHECK (state IN ('done', 'failed')),
-    metrics TEXT,                 -- JSON, of those done; `series` beside them where it was sampled
-    wall_seconds REAL,            -- of those done
-    error TEXT,                   -- of those failed
+    metrics TEXT,                 -- JSON if done; includes `series` if samples were taken
+    wall_seconds REAL,            -- if done
+    error TEXT,                   -- if failed
     version TEXT NOT NULL,        -- of ssdgym
     engine_hash TEXT NOT NULL
 ) WITHOUT ROWID
 """
-#: Name of the samples of a run among its metrics.
+#: Name under which the samples of a run are stored among its metrics.
 _SERIES = "series"
 _PUT = "INSERT OR REPLACE INTO run VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
@@ -91,7 +91,7 @@ class Store(AbstractContextManager["Store"]):
         run("COMMIT")
 
     def finished(self, keys: Iterable[str]) -> dict[str, Finished]:
-        """Return the finished runs among those with the given keys, by key."""
+        """Return, by key, those of the runs with the given keys that have finished."""
         wanted = set(keys)
         found = {}
         with self._sentences():
@@ -106,11 +106,11 @@ class Store(AbstractContextManager["Store"]):
         return found
 
     def keep(self, runs: Sequence[tuple[str, str, Finished]]) -> None:
-        """Store finished runs, each with its key and spec, in one transaction."""
+        """Store finished runs, given as (key, spec, outcome), in one transaction."""
         self._put([(key, spec, "done", _text(done), done.wall_seconds, None) for key, spec, done in runs])
 
     def keep_error(self, runs: Sequence[tuple[str, str]], error: str) -> None:
-        """Record that runs (key, spec) have failed; resuming the experiment repeats them."""
+        """Record that runs, given as (key, spec), have failed. A later grid with these runs repeats them."""
         self._put([(key, spec, "failed", None, None, error) for key, spec in runs])
 
     def _put(self, rows: list[tuple[Any, ...]]) -> None:
@@ -125,7 +125,7 @@ class Store(AbstractContextManager["Store"]):
                 raise
 
     def others(self, keys: Iterable[str]) -> tuple[int, int]:
-        """Count the finished runs without the given keys: of this version and engine, and of any other."""
+        """Count the finished runs with other keys: those of this version and engine, and all others."""
         wanted = set(keys)
         ours = foreign = 0
         with self._sentences():
@@ -154,7 +154,7 @@ class Store(AbstractContextManager["Store"]):
 
 
 def check_folder(folder: Path) -> None:
-    """Raise if a folder contains files that ssdgym did not write."""
+    """Raise `SsdgymError` if a folder contains files but no store of runs; hidden files do not count."""
     try:
         found = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
     except FileNotFoundError:
