@@ -1,1 +1,1 @@
-"""Leaderboards: every policy, learned agent and bound of a suite on one scale, losses first."""
+"""Leaderboards: scores of the policies, learned agents and bounds of a suite of tasks."""

@@ -1,4 +1,8 @@
-"""Models of `leaderboard.json`, from which all tables of a leaderboard are made."""
+"""Models of `leaderboard.json`, from which all tables of a leaderboard are made.
+
+The *best fixed pair* is the policy (victim rule and placement) of the suite with the lowest geometric mean of
+the metric; it scores 0. A *bound* is a policy that uses the future; on each task the best bound scores 1.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +24,14 @@ from ssdgym.experiments.statistics import Estimate
 from ssdgym.policy import get_policy
 
 Kind = Literal["classic", "paper", "rule found", "learned", "learned, online", "bound"]
-#: A task has a score if the bound is below the best fixed pair by more than this share of the pair's value.
+#: A task has a score if the best bound is lower than the best fixed pair by more than this share.
 ROOM = 0.01
-#: Kinds of learned policies: trained before the measurement, or learning on the measured device.
+#: Kinds of policies that are trained before the measurement, and that learn on the measured device.
 LEARNED = ("learned", "learned, online")
 
 
 class Interval(Config):
-    """A number with the limits of its 95 % interval; they are `None` if there is nothing to resample."""
+    """A number with its 95 % interval; `low` and `high` are `None` if there is nothing to resample."""
 
     value: float
     low: float | None = None
@@ -35,7 +39,7 @@ class Interval(Config):
 
     @classmethod
     def of(cls, found: Estimate) -> Interval:
-        """Return an estimate in a form that JSON can represent."""
+        """Return an estimate as a model for JSON, which has no NaN."""
         if math.isnan(found.low):
             return cls(value=found.value)
         return cls(value=found.value, low=found.low, high=found.high)
@@ -46,10 +50,11 @@ class Row(Config):
 
     Attributes:
         score: interquartile mean of scores; `None` if no task has a score (`ROOM`).
-        ratio: geometric mean of the metric relative to the best fixed pair.
-        rivals: geometric mean of the metric relative to the best rival on each task; `None` without rivals.
-        amplification: write amplification relative to the best fixed pair; `None` if it is the scored metric.
-        worst: the largest ratio of any task. The ratio of a task is the geometric mean over its runs.
+        ratio: geometric mean of (metric / metric of the best fixed pair).
+        rivals: geometric mean of (metric / metric of the task's best rival); `None` if there are no rivals.
+        amplification: geometric mean of (write amplification / that of the best fixed pair); `None` if the
+            metric is write amplification or a run has none.
+        worst: the largest ratio of a task. The ratio of a task is the geometric mean over its runs.
     """
 
     name: str
@@ -63,10 +68,11 @@ class Row(Config):
 
 
 class Task(Config):
-    """A workload on a device; `ftl` describes changes of the device's FTL.
+    """A workload on a device.
 
     Attributes:
-        values: values of the metric by policy, in order of the seeds.
+        ftl: FTL options that replace the device's own, as text; may be empty.
+        values: values of the metric by policy, in order of the seeds; of `ceiling_metric` for bounds.
     """
 
     workload: str
@@ -75,7 +81,7 @@ class Task(Config):
     values: dict[str, tuple[float, ...]]
 
     def mean(self, policies: Sequence[str]) -> float:
-        """Return the mean of the metric over all runs of some policies."""
+        """Return the mean of the metric over all runs of the given policies."""
         return fmean(value for policy in policies for value in self.values[policy])
 
 
@@ -85,9 +91,9 @@ class SuiteBoard(Config):
     Attributes:
         metric: name of the scored metric. Smaller is better.
         ceiling_metric: name of the metric by which bounds are scored; `None`: `metric`.
-        fixed: the best fixed pair of victim rule and placement over these tasks, which scores 0.
-        ceilings: the bounds. The best of them on a task scores 1.
-        rivals: policies. Entries are also compared with the best of them on each task.
+        fixed: the best fixed pair over these tasks.
+        ceilings: the bounds; may be empty.
+        rivals: policies. The best of them on each task is a second reference for ratios; may be empty.
         version: version of ssdgym that made the runs.
         engine_hash: hash of the engine that made the runs. Equal hashes give bit-identical results.
         rows: one row per entry, the highest score first.
@@ -110,15 +116,15 @@ class SuiteBoard(Config):
     tasks: tuple[Task, ...]
 
     def metric_of(self, policy: str) -> str:
-        """Return the metric that scores a policy."""
+        """Return the name of the metric by which a policy is scored."""
         return (policy in self.ceilings and self.ceiling_metric) or self.metric
 
     def bound(self, task: Task) -> float:
-        """Return the value that scores 1 on a task: the bounds' lowest mean; without bounds, the pair's."""
+        """Return the lowest mean of a bound on a task, or the best fixed pair's if there are no bounds."""
         return min((task.mean([one]) for one in self.ceilings), default=task.mean([self.fixed]))
 
     def is_scored(self, task: Task) -> bool:
-        """Return whether the bound is far enough below the best fixed pair for a score."""
+        """Return whether the best bound is far enough (`ROOM`) below the best fixed pair for a score."""
         return self.bound(task) < (1 - ROOM) * task.mean([self.fixed])
 
 
@@ -166,7 +172,7 @@ class Entry:
 
 
 def entries_of(suite: SuiteConfig, named: Sequence[Entry] = ()) -> list[Entry]:
-    """Return the entries of a suite: baseline, policies, rules, bounds and learned agents."""
+    """Return the entries of a suite, and after them those of `named` whose names the suite lacks."""
     entries = [
         *map(named_policy, dict.fromkeys((suite.baseline, *suite.policies))),
         *(Entry(rule, "rule found", (rule,)) for rule in suite.rules),
@@ -183,7 +189,7 @@ def entries_of(suite: SuiteConfig, named: Sequence[Entry] = ()) -> list[Entry]:
 
 
 def named_policy(policy: str) -> Entry:
-    """Return the entry of a policy; it counts as learned if an agent or an online learner is part of it."""
+    """Return the entry of one policy; a policy that contains an agent or learns online counts as learned."""
     found = get_policy(policy)
     kind: Kind = "paper"
     if found.alias is None and all(rule.name in CLASSICS for rule in found.parts):

@@ -1,4 +1,4 @@
-"""Compute standings: the best fixed pair of victim rule and placement scores 0, the best bound scores 1."""
+"""Compute the scores of `ssdgym.experiments.leaderboard.board` from results."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def suite_board(
     run_pages: tuple[int, int],
     named: Sequence[Entry] = (),
 ) -> SuiteBoard:
-    """Rank the suite's own entries and the additional entries `named`.
+    """Return the leaderboard of a suite's own entries and the additional entries `named`.
 
     `results` must contain every policy on every task and seed. `run_pages` are the measured host pages and
-    the warm-up pages of a run. The best fixed pair is chosen among the suite's baseline and policies.
+    the warm-up pages of a run. The best fixed pair is one of the suite's `baseline` and `policies`.
     """
     entries = entries_of(suite, named)
     values = _values(results, entries, suite.metric, suite.ceiling_metric or suite.metric)
@@ -122,7 +122,7 @@ def _cube(values: Values, entry: Entry) -> Scores:
 
 
 def _best_on_each(values: Values, policies: Sequence[str]) -> Scores:
-    """Return, for each task, the runs of the policy with the smallest mean, shape `(runs, tasks)`."""
+    """Return, for each task, the runs of the policy with the smallest mean on it, shape `(runs, tasks)`."""
     every = np.stack([values[policy] for policy in policies])
     best = every.mean(axis=1).argmin(axis=0)
     return every[best, :, np.arange(every.shape[2])].T

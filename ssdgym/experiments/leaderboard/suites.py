@@ -1,4 +1,4 @@
-"""Suites: sets of tasks, with their splits and the policies that define scores."""
+"""Suites: sets of tasks, divided into splits, and the policies that score 0 and 1 on them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Policies = Annotated[tuple[str, ...], EachOnce]
 
 
 class LearnedEntry(Config):
-    """Policies that one method has learned from several training seeds; they are scored together."""
+    """The policies that one method has learned from several training seeds; they share a score."""
 
     name: str = Field(description="Name in tables.")
     policies: Policies = Field((), description="Policies in the engine, one per training seed.")
@@ -39,22 +39,22 @@ def _as_entry(value: Any) -> Any:
 
 
 class SuiteConfig(GridConfig):
-    """Tasks (a device with a workload), and the policies that score 0 and 1 on them."""
+    """A suite: devices, workloads by split, and the policies and agents to evaluate and compare with."""
 
     folder: ClassVar[str] = "suites"
     metric: str = Field(
-        "write_amplification", description="Metric to score; less is better. Nested names with /."
+        "write_amplification", description="Metric to score; less is better. '/' joins nested names."
     )
     splits: dict[Split, Workloads] = Field(
         description="Workloads for training, validation (to choose agents) and test."
     )
-    baseline: str = Field(description="The policy that scores 0 on every task.")
+    baseline: str = Field(description="Policy that scores 0 if `policies` is empty or worse over all tasks.")
     ceilings: Policies = Field(
-        (), description="Policies; the best of them on a task scores 1 there; (): no scores."
+        (), description="Bounds: on each task, the best of these policies scores 1; (): no scores."
     )
     ceiling_metric: str | None = Field(
         None,
-        description="Metric of the ceilings in place of the metric, of which it is a lower bound.",
+        description="Metric of the ceilings, a lower bound of `metric`; null: `metric` itself.",
     )
     policies: Policies = Field((), description="Policies to evaluate by default.")
     rules: Policies = Field(
@@ -62,11 +62,11 @@ class SuiteConfig(GridConfig):
     )
     agents: tuple[Annotated[LearnedEntry, BeforeValidator(_as_entry)], ...] = Field(
         (),
-        description="Learned policies to evaluate as well: each a policy, or a name with the policies of "
+        description="Learned entries to evaluate: each a policy, or a name with the policies or agents of "
         "several training seeds.",
     )
     rivals: Policies = Field(
-        (), description="Policies whose best one per task is also compared in leaderboards."
+        (), description="Policies; entries are also compared with the best of them on each task."
     )
     host_pages: PositiveInt = Field(description="Measured host pages per run.")
 
@@ -104,7 +104,7 @@ class SuiteConfig(GridConfig):
 
     @property
     def learned(self) -> tuple[str, ...]:
-        """All learned policies."""
+        """The policies of the learned entries; agents are left out."""
         return tuple(policy for entry in self.agents for policy in entry.policies)
 
     @property
@@ -116,7 +116,10 @@ class SuiteConfig(GridConfig):
     def experiment(
         self, splits: Sequence[Split], deciders: dict[str, Any], changes: dict[str, Any]
     ) -> ExperimentConfig:
-        """Return the experiment that runs `deciders`, the baseline and the bounds on the given splits."""
+        """Return the experiment that runs `deciders`, the baseline and the bounds on the given splits.
+
+        `deciders` and `changes` are fields of an experiment. `changes` replace the suite's seeds and lengths.
+        """
         for split in splits:
             if split not in self.splits:
                 raise SsdgymError(

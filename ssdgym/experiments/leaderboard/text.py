@@ -1,4 +1,4 @@
-"""Show a leaderboard as tables, losses first, on the terminal and in files."""
+"""Show a leaderboard on the terminal and in files, with the losses of learned policies before the scores."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOSSES_TITLE = "Where learned policies lose"
 def losses_of(board: SuiteBoard) -> list[tuple[float, str, Task, int, int]]:
     """Return the tasks on which a learned policy is worse than the best fixed pair, worst first.
 
-    Each tuple has the metric relative to the pair (geometric mean over all runs), the name of the entry, the
+    Each tuple has the geometric mean over all runs of (metric / metric of the pair), the name of the row, the
     task, the number of runs that are worse than the pair's run of the same seed, and the number of runs.
     """
     losses = []
@@ -35,7 +35,7 @@ def losses_of(board: SuiteBoard) -> list[tuple[float, str, Task, int, int]]:
 
 
 def losses_sentence(board: SuiteBoard) -> str:
-    """Return a sentence that says on how many tasks each learned policy loses."""
+    """Return a sentence that says on how many tasks each learned policy is worse than the best fixed pair."""
     learned = [row.name for row in board.rows if row.kind in LEARNED]
     if not learned:
         return "No policy of this suite has learned."
@@ -47,7 +47,7 @@ def losses_sentence(board: SuiteBoard) -> str:
 
 
 def losses_table(board: SuiteBoard) -> Table:
-    """Return a table of the tasks on which learned policies lose, the worst first."""
+    """Return a table of `losses_of`: one row per learned policy and task, the worst first."""
     return Table(
         LOSSES_TITLE,
         f"{losses_sentence(board)} {_words(board.metric).capitalize()} in relation to that pair's, geometric "
@@ -66,7 +66,7 @@ def losses_table(board: SuiteBoard) -> Table:
 
 
 def _place(task: Task, board: SuiteBoard) -> tuple[Entry, Entry]:
-    """Return the cells for the workload and the device; the FTL options follow if tasks differ in them."""
+    """Return the cells for workload and device; the device's includes FTL options if tasks differ in them."""
     several = len({other.ftl for other in board.tasks}) > 1
     where = varied_part(task.device, [other.device for other in board.tasks])
     return Entry(task.workload), Entry(f"{where} ({task.ftl})" if several else where)
@@ -109,7 +109,7 @@ def standings_table(board: SuiteBoard, rows: Sequence[Row] | None = None) -> Tab
 
 
 def summarized(board: SuiteBoard) -> list[Row]:
-    """Return the rows for a summary: learned policies, the best fixed pair, rivals and the best bound."""
+    """Return the rows of a short table: learned policies, best fixed pair, rivals and best bound."""
     bound = next((row.name for row in board.rows if row.kind == "bound"), "")
     shown = {board.fixed, bound, *board.rivals}
     return [row for row in board.rows if row.kind in LEARNED or row.name in shown]
@@ -195,7 +195,7 @@ def markdown_board(board: Leaderboard) -> Iterator[str]:
 
 
 def facts(board: SuiteBoard) -> str:
-    """Return a phrase with the tasks, the seeds, and the length of the runs."""
+    """Return a phrase with the tasks, seeds, length of the runs, and versions of ssdgym and the engine."""
     seeds = f"{counted(len(board.seeds), 'seed')} from {board.seeds[0]}"
     return (
         f"{counted(len(board.tasks), 'task')} of the split {' and '.join(board.splits)}, {seeds}, "
@@ -205,7 +205,7 @@ def facts(board: SuiteBoard) -> str:
 
 
 def summary(board: Leaderboard) -> str:
-    """Return a section for each suite as Markdown: runs, losses, and a short table."""
+    """Return a section for each suite as Markdown: runs, losses, and the short table of `summarized`."""
     lines: list[str] = []
     for suite in board.suites:
         table = standings_table(suite, summarized(suite))

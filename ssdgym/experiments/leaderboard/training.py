@@ -1,4 +1,7 @@
-"""Train agents for a suite, on its training split and on drawn devices; validate on its validation split."""
+"""Train agents for a suite without its test split.
+
+An evolution trains on the training split and on drawn devices, and validates on the validation split.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +37,10 @@ from ssdgym.workloads.stream import load_workload
 
 
 class DrawnRunsConfig(TasksConfig):
-    """The runs that determine fitness in an evolution, drawn once at the start.
-
-    They are drawn from the suite's training split, and from further devices and workloads.
-    """
+    """The runs that determine fitness in an evolution. Their devices and workloads are drawn at the start."""
 
     shapes: tuple[dict[str, Scalar], ...] = Field(
-        ({},), min_length=1, description="groups of dotted device fields that are drawn together"
+        ({},), min_length=1, description="mappings of dotted device fields; each run draws one mapping"
     )
     vary: dict[str, Annotated[tuple[Scalar, ...], Field(min_length=1)]] = Field(
         {}, description="fields of the device and values to draw from; {}: those that the suite varies"
@@ -53,7 +53,7 @@ class DrawnRunsConfig(TasksConfig):
 def draw_device(
     suite: SuiteConfig, ranges: DrawnRunsConfig, rng: np.random.Generator
 ) -> tuple[dict[str, Any], Mapping[str, Any]]:
-    """Draw a device, and one of the suite's `ftls`."""
+    """Draw a device and FTL options of the suite; return the fields of both."""
 
     def draw(values: Sequence[Any]) -> Any:
         return values[int(rng.integers(len(values)))]
@@ -77,7 +77,7 @@ def _fields(device: Any) -> dict[str, Any]:
 
 
 def training_workloads(suite: SuiteConfig, others: Sequence[Any], where: str) -> list[Any]:
-    """Return the training workloads: the training split and `others`, which must be in no other split."""
+    """Return the workloads of the training split and `others`; raise if one of these is in another split."""
     if "training" not in suite.splits or "validation" not in suite.splits:
         raise SsdgymError(f"{where}: the suite has no splits training and validation; choose another one.")
     trained = [*suite.splits["training"], *others]
@@ -86,7 +86,7 @@ def training_workloads(suite: SuiteConfig, others: Sequence[Any], where: str) ->
 
 
 def _refuse(suite: SuiteConfig, workloads: Sequence[Any], splits: Sequence[Split], where: str) -> None:
-    """Raise if a workload, or a part of it, is in one of the given splits of a suite."""
+    """Raise `SsdgymError`, beginning with `where`, if a workload or a part of it is in one of the splits."""
     for split in splits:
         kept = {repr(load_workload(one)) for one in suite.splits.get(split, ())}
         for one in workloads:
@@ -108,15 +108,15 @@ _SEEDS = 2**31 - 1
 
 
 class SuiteTrainConfig(TrainConfig):
-    """A training run; if it names a suite, it must not use workloads of the suite's test split."""
+    """A training run. If `suite` is set, the run must keep to the splits of the suite (`training_of`)."""
 
     suite: str | None = Field(
-        None, description="name or file of a suite whose test workloads may not be played; null: none"
+        None, description="name or file of a suite whose test workloads may not be used; null: none"
     )
 
 
 def training_of(config: SuiteTrainConfig) -> tuple[TrainConfig, dict[str, str]]:
-    """Return the configuration of a training run, and fields for the agent's card.
+    """Return the configuration of a training run, and fields for the card (description) in the agent's file.
 
     Raises:
         SsdgymError: the run trains on the suite's validation or test split, or validates on the test split.
@@ -151,14 +151,16 @@ def load_training(source: Source) -> SuiteTrainConfig | SuiteEvolutionConfig:
 def run_of(
     source: str | None, folder: Path | None
 ) -> tuple[SuiteTrainConfig | SuiteEvolutionConfig, list[str]]:
-    """Return a training configuration and the words of its command (none if the agent's card has no command).
+    """Return a training configuration, and the words of the command that repeats the training.
+
+    There are no words if a run is resumed whose agent's card (description in its file) has no command.
 
     Args:
         source: name or YAML path; None: `ppo-demo`, or the configuration of the run in `folder`.
         folder: folder of the run to resume; None: a new run.
 
     Raises:
-        SsdgymError: there is no such configuration, or the folder has no checkpoint or no agent.
+        SsdgymError: there is no such configuration, or `folder` has no checkpoint or no agent.
     """
     if source is None and folder is not None:
         fields, card = json.loads(Checkpoint.load(folder).config), Agent.load(folder / BEST_AGENT).card
@@ -168,7 +170,7 @@ def run_of(
 
 
 def evolution_tasks(config: SuiteEvolutionConfig, suite: SuiteConfig) -> evolution.Tasks:
-    """Draw the training tasks of an evolution; the validation tasks are those of the suite."""
+    """Draw the training tasks of an evolution; its validation tasks are the suite's validation split."""
     rng = np.random.default_rng([config.seed, 0x7A5C])
     workloads = training_workloads(suite, config.tasks.workloads, WHERE)
     training: list[list[Play]] = [[] for _ in workloads]
@@ -193,7 +195,7 @@ def evolution_tasks(config: SuiteEvolutionConfig, suite: SuiteConfig) -> evoluti
 def _play(
     device: dict[str, Any], ftl: Mapping[str, Any], workload: Any, seed: int, host_pages: int, warmup: int
 ) -> Play:
-    """Return a run with the same options as the suite's runs."""
+    """Return a run of an evolution, with the FTL options and preconditioning seed of a suite's runs."""
     loaded = load_workload(workload)
     changes = ftl_changes(closed_loop(tuple(sorted(ftl.items())), loaded))
     return Play(device, changes, loaded, seed, host_pages, warmup, PRECONDITIONING_SEED)

@@ -1,4 +1,7 @@
-"""Models of `configs/sweeps`: the fields that vary, the objective, and the number of trials."""
+"""Models of `configs/sweeps`. A sweep searches the best values of some fields by *trials*.
+
+A trial trains or measures with one value for each of these fields, which form the *space* of the sweep.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +24,10 @@ Values = Annotated[tuple[Any, ...], Field(min_length=1)]
 
 
 class SpaceConfig(Config):
-    """The values of one field, in exactly one of the following forms of Ray Tune."""
+    """The possible values of one field of the space, in exactly one of the forms of Ray Tune."""
 
-    grid: Values | None = Field(None, description="values that are combined with those of all other grids")
-    choice: Values | None = Field(None, description="values to draw one of")
+    grid: Values | None = Field(None, description="values; each is combined with those of all other grids")
+    choice: Values | None = Field(None, description="values of which one is drawn")
     uniform: tuple[float, float] | None = Field(None, description="[low, high]: a uniform number")
     loguniform: tuple[float, float] | None = Field(None, description="[low, high]: a log-uniform number")
     quniform: tuple[float, float, float] | None = Field(
@@ -53,34 +56,34 @@ class SpaceConfig(Config):
 
     @property
     def kind(self) -> str:
-        """The name of the form."""
+        """The name of the field that is given, such as `grid`."""
         return next(iter(self.model_dump(exclude_none=True)))
 
     @property
     def values(self) -> tuple[Any, ...]:
-        """The listed values, or the lower limit, the upper limit and the step."""
+        """The listed values of a grid or choice; otherwise the lower limit, the upper limit and any step."""
         values: tuple[Any, ...] = getattr(self, self.kind)
         return values
 
     @property
     def ends(self) -> tuple[Any, ...]:
-        """The listed values, or the two limits."""
+        """The listed values of a grid or choice; otherwise the lower and the upper limit."""
         return self.values if self.grid or self.choice else self.values[:2]
 
 
-#: All seeds of training are smaller (`ssdgym.agents.training.stages.segment_seed`).
+#: First seed of held-out runs. Training uses smaller seeds (`ssdgym.agents.training.stages.segment_seed`).
 FIRST_HELD_OUT_SEED = 2**32
 
 Size = Literal["smoke", "full"]
 
 
 class AgentTrialConfig(Config):
-    """Every trial trains an agent. The space names fields of `configs/training`."""
+    """Every trial trains an agent. The space names dotted fields of the training configuration."""
 
     kind: Literal["agent"]
     agent: str | dict[str, Any] = Field(description="name, path or mapping of a training configuration")
     changes: dict[str, Any] = Field(
-        default_factory=dict, description="dotted fields of it that are changed in all trials"
+        default_factory=dict, description="its dotted fields that differ in all trials, with values"
     )
 
 
@@ -99,7 +102,7 @@ class PolicyTrialConfig(Config):
 
 
 class RuleTrialConfig(Config):
-    """Every trial plays a rule on features, such as `stump`, in the environment of the evaluation's suite.
+    """Every trial runs a rule on features, such as `stump`, in the environment of `evaluation.suite`.
 
     The space names parameters of the rule.
     """
@@ -112,12 +115,12 @@ class HeldOutConfig(Config):
     """The runs that measure the metric; training uses none of their workloads and seeds."""
 
     suite: str | None = Field(
-        None, description="name or file of a suite that gives the device, workloads and lengths; null: none"
+        None, description="name or file of a suite with the device, default workloads and lengths; null: none"
     )
     split: Split = Field("validation", description="split of the suite")
     workloads: tuple[Named, ...] = Field(min_length=1, description="workloads: names, paths or mappings")
     first_seed: int = Field(
-        FIRST_HELD_OUT_SEED, ge=0, lt=2**62, description="first seed; seeds of training are smaller"
+        FIRST_HELD_OUT_SEED, ge=0, lt=2**62, description="first seed; training uses smaller seeds"
     )
     seeds: int = Field(4, ge=1, le=10_000, description="number of seeds, from first_seed on")
     host_pages: PositiveInt = Field(description="measured host pages per run")
@@ -126,7 +129,7 @@ class HeldOutConfig(Config):
     @model_validator(mode="before")
     @classmethod
     def _of_the_suite(cls, fields: Any) -> Any:
-        """Fill in missing fields from the suite."""
+        """Set missing workloads and lengths to those of the suite."""
         if not isinstance(fields, Mapping) or fields.get("suite") is None:
             return fields
         suite = load_suite(fields["suite"])
@@ -141,14 +144,14 @@ class HeldOutConfig(Config):
 
 
 class AshaConfig(Config):
-    """Asynchronous successive halving: trials that are worse than most at the same stage stop early.
+    """Asynchronous successive halving: at each stage, all but the best trials stop early.
 
     Li et al., "A System for Massively Parallel Hyperparameter Tuning", MLSys 2020.
     """
 
     kind: Literal["asha"]
-    grace_percent: int = Field(20, ge=1, le=100, description="percentage of a trial that each trial gets")
-    reduction_factor: float = Field(3.0, gt=1, description="trials of a stage divided by those that go on")
+    grace_percent: int = Field(20, ge=1, le=100, description="percentage of a trial before it may stop")
+    reduction_factor: float = Field(3.0, gt=1, description="trials at a stage per trial that continues")
 
 
 class OptunaConfig(Config):
@@ -175,19 +178,19 @@ class SweepConfig(BasedConfig):
     metric: str = Field("write_amplification", description="metric of results; nested names joined by '/'")
     mode: Literal["min", "max"] = Field("min", description="whether the smallest or largest metric is best")
     search: OptunaConfig | None = Field(
-        None, description="search method; null: all combinations of the grids, independent draws of the rest"
+        None, description="search method; null: all combinations of grids, independent draws of other fields"
     )
     scheduler: AshaConfig | None = Field(None, description="early stopping; null: no trial stops early")
     trials: PositiveInt = Field(
         1,
         le=100_000,
-        description="number of draws for every combination of the grids",
+        description="number of trials for every combination of the grids",
     )
     seed: int = Field(0, ge=0, le=LAST_SEED, description="seed of the draws")
     concurrent: PositiveInt = Field(2, description="number of trials at a time")
     cpus_per_trial: PositiveInt = Field(1, description="cores that Ray reserves per trial")
     sizes: dict[Size, dict[str, Any]] = Field(
-        default_factory=dict, description="fields that differ in a sweep of a given size"
+        default_factory=dict, description="by size: the fields of the sweep that differ at this size"
     )
 
     @model_validator(mode="after")
@@ -215,7 +218,7 @@ class SweepConfig(BasedConfig):
         return self.trials * math.prod(len(field.grid) for field in self.space.values() if field.grid)
 
     def points(self) -> list[Parameters]:
-        """Return parameters to check: all combinations of the grids, with every listed value and limit."""
+        """Return parameters that contain every combination of the grids, and every other value and limit."""
         grids = [[(name, value) for value in field.grid] for name, field in self.space.items() if field.grid]
         drawn = {name: field.ends for name, field in self.space.items() if not field.grid}
         probes = [
@@ -226,9 +229,9 @@ class SweepConfig(BasedConfig):
 
 
 def load_sweep(source: Source, size: Size = "full") -> SweepConfig:
-    """Load a sweep from a name (`configs/sweeps`), a YAML path, a mapping or a model, in a size.
+    """Load a sweep from a name (`configs/sweeps`), a YAML path, a mapping or a model.
 
-    The fields of a size replace the sweep's; `trial` and `evaluation` are merged field by field.
+    The fields in `sizes[size]` replace the sweep's; `trial` and `evaluation` are merged field by field.
     """
     sweep = load_config(SweepConfig, source, "sweeps")
     fields = sweep.model_dump(exclude_unset=True)

@@ -26,10 +26,11 @@ class TrialOutcome:
 
     Attributes:
         number: number of the trial in the order in which Ray made them, from 0.
-        trial: the trial with its last parameters.
+        trial: the trial with its parameters.
         state: finished; stopped early by the scheduler; or failed.
-        found: the trial's last measurement; `None` if it failed before the first one.
+        found: the trial's last measurement; `None` if the trial failed before it measured anything.
         results: results of the held-out runs of the last measurement.
+        error: the error of a failed trial in one line; otherwise empty.
     """
 
     number: int
@@ -41,7 +42,7 @@ class TrialOutcome:
 
 
 def outcome_of(sweep: SweepConfig, number: int, result: Any) -> TrialOutcome:
-    """Return the outcome of a trial from Ray's result."""
+    """Return the outcome of trial `number` of a sweep; `result` is Ray's `Result` of the trial."""
     trial = plan_trial(sweep, result.config)
     names = ("metric", "low", "high", "percent", "decisions")
     found = {name: result.metrics[name] for name in names if name in result.metrics} or None
@@ -54,7 +55,7 @@ def outcome_of(sweep: SweepConfig, number: int, result: Any) -> TrialOutcome:
 
 
 def last_line(error: object) -> str:
-    """Return the last line of an error, which follows the traceback of Ray's worker."""
+    """Return the last line of an error, which is the message; the lines before it are Ray's traceback."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1].removeprefix(f"{SsdgymError.__module__}.SsdgymError: ") if lines else repr(error)
 
@@ -91,7 +92,10 @@ class SweepOutcome:
 
     @property
     def command(self) -> str | None:
-        """The command that measures the best trial on new seeds, at least as many as the sweep's."""
+        """The command that measures the best trial on the suite's validation split, or else on new seeds.
+
+        There are as many new seeds as the sweep has, but at least 8. `None` if no trial finished.
+        """
         seeds = self.sweep.evaluation.all_seeds
         fresh = range(seeds[-1] + 1, seeds[-1] + 1 + max(8, len(seeds)))
         if self.best is None:
@@ -100,7 +104,7 @@ class SweepOutcome:
 
     @property
     def results(self) -> list[Result]:
-        """The results of all trials, in order, without repetitions of the same heuristic."""
+        """The results of all trials, in order; of results of the same run, only the first."""
         found: dict[tuple[str | int, ...], Result] = {}
         for outcome in self.trials:
             for result in outcome.results:
@@ -109,7 +113,7 @@ class SweepOutcome:
         return list(found.values())
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one row per trial, in order; missing values are `None`."""
+        """Return one row per trial, in the order of `trials`; missing values are `None`."""
         metric = self.sweep.metric
         return [
             {
@@ -129,7 +133,7 @@ class SweepOutcome:
 
     @property
     def files(self) -> list[Path]:
-        """The files that `write` writes."""
+        """The paths of the files that `write` writes."""
         names = ["trials.md", "trials.csv", "results.parquet", "results.csv"]
         return [self.folder / name for name in names] + ([self.best_agent] if self.best_agent else [])
 
@@ -194,7 +198,7 @@ def _with_interval(found: Measurement | None) -> Entry:
 
 
 def _best_at(found: Measurement | None) -> Entry:
-    """Return the number of decisions on which the measured agent was trained."""
+    """Return the table's entry for the number of decisions on which the measured agent was trained."""
     if found is None:
         return NOTHING
     decisions = found["decisions"]

@@ -1,4 +1,4 @@
-"""The trials of a sweep: check all trials before any of them runs, then train or run each and measure it."""
+"""The trials of a sweep: plan them, check all of them before any of them runs, run and measure one."""
 
 from __future__ import annotations
 
@@ -46,11 +46,12 @@ RESULTS = "results.parquet"
 
 @dataclass(frozen=True)
 class Trial:
-    """One trial: the varied fields and the resulting configuration.
+    """One trial of a sweep.
 
     Attributes:
+        parameters: value of each field of the space, by dotted name.
         label: name of the policy in the trial's results.
-        runs: one run for each held-out workload and seed. The agent's file is filled in after training.
+        runs: one run for each held-out workload and seed. The path of a trained agent is set by `run_trial`.
         training: configuration of the agent's training; `None` for a heuristic or a rule.
     """
 
@@ -60,7 +61,7 @@ class Trial:
     training: TrainConfig | None = None
 
     def command(self, agent: Path | None, seeds: Sequence[int], suite: str | None = None) -> str:
-        """Return the command that measures this trial on other seeds, or on a suite's validation split."""
+        """Return the shell command that measures this trial on `seeds`, or on a suite's validation split."""
         first = self.runs[0]
         player = agent or first.agent
         who = ["--agent", str(player)] if player else ["--policy", first.policy]
@@ -102,7 +103,7 @@ def shown(value: Any) -> str:
 
 @contextmanager
 def _naming(parameters: Parameters) -> Iterator[None]:
-    """Put the parameters of a trial in front of error messages."""
+    """Put the parameters of a trial in front of the messages of errors in the `with` block."""
     try:
         yield
     except SsdgymError as error:
@@ -194,11 +195,11 @@ def _runs(
 
 
 def argument(training: TrainConfig, kwargs: dict[str, Any], name: str) -> Any:
-    """Return an argument of the training's environment, or its default if it is not given."""
+    """Return `kwargs[name]`, or if it is missing the default of the training's environment."""
     return kwargs[name] if name in kwargs else default_of(training.environment.id, name)
 
 
-#: Fields of a workload that do not change its writes.
+#: Fields of a workload that do not change which pages it writes in which order.
 _NOT_WRITES = {
     "requests",
     "interarrival_ns",
@@ -210,7 +211,7 @@ _NOT_WRITES = {
 
 
 def check_sweep(sweep: SweepConfig) -> None:
-    """Check all listed values and limits, and the configurations that result, without running them."""
+    """Check the configurations with all listed values and limits of the space, without running them."""
     trials = [plan_trial(sweep, parameters) for parameters in sweep.points()]
     for trial in trials:
         with _naming(trial.parameters):
@@ -222,7 +223,7 @@ def check_sweep(sweep: SweepConfig) -> None:
 
 
 def _check_training(training: TrainConfig) -> None:
-    """Check the environment's arguments, its device, its FTL options and its workloads."""
+    """Check the environments of training and validation: arguments, devices, FTL options and workloads."""
     learning = training.environment.kwargs
     for workload in named_workloads(training.evaluation.workloads):
         load_workload(workload)
@@ -260,13 +261,13 @@ def _check_held_out(training: TrainConfig, sweep: SweepConfig) -> None:
 
 
 def _writes(workload: Any) -> dict[str, Any]:
-    """Return the fields of a workload that determine its writes."""
+    """Return the fields of a workload that determine which pages it writes."""
     fields: dict[str, Any] = load_workload(workload).model_dump(exclude=_NOT_WRITES)
     return fields
 
 
 def _check_metric(sweep: SweepConfig, first: RunSpec) -> None:
-    """Raise if the metric does not exist, or needs time that the device does not simulate."""
+    """Raise if the metric does not exist, or if it is a time and the device simulates no time."""
     simulator = Simulator(first.device, ftl=ftl_changes(first.ftl), policy=None)
     names = [*pd.json_normalize(simulator.metrics(), sep="/")]
     if sweep.metric not in names:
@@ -282,7 +283,7 @@ def _check_metric(sweep: SweepConfig, first: RunSpec) -> None:
 
 
 #: A measurement of a trial: `metric`, the limits `low` and `high` of its 95 % interval (NaN with one seed),
-#: the `percent` done, and for an agent the number of `decisions` that it was trained on (0: untrained).
+#: the `percent` of the trial done, and for an agent the number of `decisions` of its training (0: untrained).
 Measurement = dict[str, float]
 Report = Callable[[Measurement], None]
 
@@ -290,8 +291,8 @@ Report = Callable[[Measurement], None]
 def run_trial(trial: Trial, metric: str, folder: Path, agent: Path, report: Report) -> None:
     """Run a trial to its end, from the beginning or from the state in `folder`; store the state there.
 
-    The trained agent is written to the file `agent`. `report` is called after every seed of a heuristic, or
-    after every checkpoint of a training run.
+    The trained agent is written to the file `agent`. `report` is called with a measurement after every seed of
+    a heuristic or rule, or after every checkpoint of a training run.
     """
     if trial.training is not None:
         _train_agent(trial, trial.training, metric, folder, agent, report)
@@ -307,10 +308,7 @@ def run_trial(trial: Trial, metric: str, folder: Path, agent: Path, report: Repo
 def _train_agent(
     trial: Trial, training: TrainConfig, metric: str, folder: Path, agent: Path, report: Report
 ) -> None:
-    """Train an agent, and measure the best agent so far at every checkpoint.
-
-    Validation during training chooses the best agent, so the held-out runs only measure it.
-    """
+    """Train an agent; at every checkpoint, measure the agent that was best in validation so far."""
     from ssdgym.agents.training.checkpoint import FILE_NAME
     from ssdgym.agents.training.train import train
     from ssdgym.agents.training.validation import BEST_AGENT
@@ -321,7 +319,7 @@ def _train_agent(
 
     def at_checkpoint(run: Any) -> None:
         nonlocal started
-        # the first checkpoint has an untrained network, or was reported before the trial was resumed
+        # the first checkpoint has an untrained network, or is the one from which the trial is resumed
         if started:
             write_atomically(agent, (folder / BEST_AGENT).read_bytes())
             found = _measured(run_all(runs, workers=1), metric, folder)
@@ -334,7 +332,7 @@ def _train_agent(
 
 
 def _measured(results: Sequence[Result], metric: str, folder: Path) -> Measurement:
-    """Write the results into the folder; return the geometric mean of the metric with its interval."""
+    """Write the results into the folder; return the geometric mean over workloads of the metric."""
     unmeasured = next((result for result in results if not result.measured(metric)), None)
     if unmeasured is not None:
         raise SsdgymError(f"the metric {metric} was not measured on {unmeasured.workload}; choose another")

@@ -19,8 +19,8 @@ from ssdgym.experiments.sweeps.trials import ALL, Measurement, check_sweep, in_w
 from ssdgym.files import writable_folder, write_atomically
 from ssdgym.own_code import import_modules, named_modules
 
-# Ray reads these settings when it is imported: no usage reports, no new output (which always prints a
-# summary), no handler of SIGINT, and relative paths as in the process that begins the sweep.
+# Ray reads these settings when it is imported: it sends no usage statistics, prints in its old style (the new
+# one always prints a summary), does not handle SIGINT, and keeps the working folder of this process.
 _SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_AIR_NEW_OUTPUT": "0",
@@ -53,22 +53,22 @@ def run_sweep(
     progress: Progress | None = None,
     say: Say | None = None,
 ) -> SweepOutcome:
-    """Run all trials of a sweep, or those that have not ended yet, and write the outcome.
+    """Run the trials of a sweep, and write the outcome.
 
     Args:
         sweep: configuration of the sweep.
         folder: folder for all files, created if missing; on a cluster, a folder that all nodes share.
-        resume: whether to resume the sweep in `folder`. Failed trials restart from their last checkpoint.
-        address: address of a Ray cluster; None: a local cluster is started for the sweep.
+        resume: whether to resume the sweep in `folder`: only trials that failed or have not ended are run.
+        address: address of a Ray cluster; None: a cluster is started on this machine for the sweep.
         progress: function to call with (trials ended, trials in all).
         say: function to call with a line of text when a trial ends.
 
     Returns:
-        The outcome, whose files have been written. It includes failed trials, which do not stop others.
+        The outcome, after its files are written. It includes failed trials, which do not end the sweep.
 
     Raises:
-        SsdgymError: the sweep is wrongly configured; `folder` cannot be written, or contains a sweep without
-            `resume`, or lacks the sweep to resume; there is no such cluster; Optuna is missing.
+        SsdgymError: the sweep is wrongly configured; `folder` cannot be written, is not empty, or if `resume`
+            is set does not contain this sweep; there is no such cluster; Optuna is missing.
     """
     check_sweep(sweep)
     search = _search(sweep)
@@ -100,7 +100,7 @@ def run_sweep(
 
 
 def _begin(sweep: SweepConfig, folder: Path, *, resume: bool) -> None:
-    """Write the record of a sweep into a new folder, or compare it with the record of the resumed sweep."""
+    """Write the configuration of a sweep into its folder; for a resumed sweep, raise if it has changed."""
     from ssdgym.engine.compiler.cache import engine_hash
 
     path = folder / _RECORD
@@ -215,9 +215,9 @@ def _run_trial(
 
 
 class _Lines(tune.Callback):
-    """Report the end of each trial in a line.
+    """Report the end of each trial by `say` and `progress`.
 
-    Ray pickles callback objects, so values that cannot be pickled are attributes of the class.
+    These are attributes of the class, because Ray pickles the object and they cannot be pickled.
     """
 
     say: ClassVar[Say | None] = None
