@@ -43,11 +43,12 @@ def policies_of(results: Sequence[Result]) -> list[str]:
 
 @dataclass(frozen=True)
 class TaskGroup:
-    """Comparable results: every policy has the same seeds on every task.
+    """Comparable results: every policy has the same seeds on every task of the group.
 
     Attributes:
+        title: name of the group in headings.
         results: the results; empty if nothing can be compared.
-        left_out: a sentence for each policy or seed that was left out to make results comparable.
+        left_out: sentences that name policies and seeds left out to make the results comparable.
     """
 
     title: str
@@ -66,7 +67,7 @@ class TaskGroup:
 
 
 def groups_of(results: Sequence[Result]) -> list[TaskGroup]:
-    """Return a group for each task, and one for all tasks if there are several."""
+    """Return a group for each task, and, if there are several tasks, one last group for all of them."""
     tasks = tasks_of(results)
     groups = [_group(task_title(task), on_task(results, task)) for task in tasks]
     if len(tasks) > 1:
@@ -75,7 +76,7 @@ def groups_of(results: Sequence[Result]) -> list[TaskGroup]:
 
 
 def _group(title: str, results: Sequence[Result]) -> TaskGroup:
-    """Return a group of the policies that were run on every task, with the seeds that all of them have."""
+    """Return a group of the policies that were run on every task, with the seeds common to all their runs."""
     seeds: dict[str, dict[Task, set[int]]] = {}
     for result in results:
         seeds.setdefault(result.policy, {}).setdefault(task_of(result), set()).add(result.seed)
@@ -104,7 +105,7 @@ def task_title(task: Task) -> str:
 
 
 def varied_part(device: str, devices: Collection[str]) -> str:
-    """Return the varied fields of a device if all are variants of one device, else its whole name."""
+    """Return the varied fields in a device's name if `devices` are variants of one device; else the name."""
     of_one = len({name.partition("(")[0] for name in devices}) == 1
     varied = of_one and all(name.endswith(")") for name in devices)
     return device.partition("(")[2].removesuffix(")") if varied else device
@@ -114,7 +115,10 @@ _PARTS = re.compile(r"\+(?![^(]*\))")
 
 
 def short_names(policies: Iterable[str]) -> dict[str, str]:
-    """Return the name of each policy in tables: its last part if no other policy has it, else the whole."""
+    """Return short names of policies: the part after the last `+`, but the whole name if that is ambiguous.
+
+    A single policy keeps its whole name.
+    """
     last = {policy: _PARTS.split(policy)[-1] for policy in policies}
     counts = Counter(last.values())
     return {policy: short if counts[short] == 1 < len(last) else policy for policy, short in last.items()}
@@ -163,10 +167,10 @@ WRITE_AMPLIFICATION = "write_amplification"
 
 @dataclass(frozen=True)
 class Advantage:
-    """A comparison of two policies on the same tasks and seeds, for a metric to minimise.
+    """A comparison of two policies on the same tasks and seeds, by a metric of which less is better.
 
     Attributes:
-        difference: relative difference of `ours` to `theirs`, paired by task and seed. Negative is better.
+        difference: `ours / theirs - 1`, paired by task and seed; negative if `ours` is better.
         improvement: probability that a run of `ours` is better than a run of `theirs`.
     """
 
@@ -187,7 +191,7 @@ class Advantage:
 
 
 def summarize(results: Sequence[Result], policy: str, metric: str, *, seed: int = 0) -> Estimate:
-    """Return the mean over tasks of a metric's interquartile mean over runs, with its 95 % interval.
+    """Return the interquartile mean of a metric over runs, averaged over tasks, with its 95 % interval.
 
     Args:
         results: results of one or several tasks.
@@ -204,12 +208,12 @@ def summarize(results: Sequence[Result], policy: str, metric: str, *, seed: int 
 def best_heuristic(
     results: Sequence[Result], ours: Sequence[str], metric: str = WRITE_AMPLIFICATION
 ) -> str | None:
-    """Return the policy not in `ours` with the lowest geometric mean over tasks; `None` if there is none.
+    """Return the policy with the lowest geometric mean of the metric over tasks; `None` if none remains.
 
     Args:
         results: results of one or several tasks.
         ours: policies to leave out.
-        metric: name of a metric to minimise.
+        metric: name of a metric of which less is better.
     """
 
     def score(policy: str) -> float:
@@ -227,7 +231,7 @@ def advantage(
         results: results of one or several tasks.
         ours: name of a policy.
         theirs: name of the policy that `ours` is compared with.
-        metric: name of a metric to minimise.
+        metric: name of a metric of which less is better.
         seed: seed of the bootstrap.
 
     Raises:

@@ -47,12 +47,12 @@ def _panels_of(
     share_x: bool = False,
     share_y: bool = True,
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure with one panel for each group, titled by the group.
+    """Return a figure, and its panels, one for each group with a title.
 
     Args:
         groups: groups of tasks.
-        width: width of the space beside the panels, and width of a panel, in inches.
-        height: height of the space above and below the panels, and height of a row of panels, in inches.
+        width: (space beside the panels, width of one panel), in inches.
+        height: (space above and below the panels, height of one row of panels), in inches.
         share_x: whether all panels have the same horizontal axis.
         share_y: whether all panels have the same vertical axis.
     """
@@ -69,7 +69,7 @@ def _panels_of(
 
 
 def _short_title(group: TaskGroup, groups: Sequence[TaskGroup]) -> str:
-    """Return a panel's title: the workload, then the device and FTL options in which panels differ."""
+    """Return a panel's title: the workload, then the device and FTL options in which the panels differ."""
     if len(group.tasks) > 1:
         return group.title
     device, ftl, workload = group.tasks[0]
@@ -84,7 +84,7 @@ def _short_title(group: TaskGroup, groups: Sequence[TaskGroup]) -> str:
 def interval_figure(
     results: Sequence[Result], metric: str = WRITE_AMPLIFICATION, learned: Sequence[str] = ()
 ) -> Figure:
-    """Draw a panel per group of tasks: the interquartile mean of each policy, with its 95 % interval."""
+    """Draw one panel per group of tasks, with the interquartile mean and 95 % interval of each policy."""
     groups, policies = groups_of(results), policies_of(results)
     groups = [group for group in groups if measured(group.results, metric)]
     if not groups:
@@ -126,7 +126,7 @@ def _unit(metric: str) -> tuple[str, float]:
 
 
 def _bars(found: Sequence[Estimate], scale: float) -> np.ndarray | None:
-    """Return the lengths of error bars in units of `scale`, shape `(2, values)`; None without intervals."""
+    """Return the lengths of error bars over `scale`, shape `(2, estimates)`; None without intervals."""
     values, low, high = np.transpose(found)
     if np.isnan(low).any():
         return None
@@ -166,7 +166,7 @@ def latency_figure(
 
 
 def _with_latencies(results: Sequence[Result], operation: str) -> list[TaskGroup]:
-    """Return the groups of single tasks in which every result has latencies."""
+    """Return a group for each task on which every result has latencies of the operation."""
     metric = f"{operation}_latency_ns/p50"
     return [
         group for group in groups_of(results) if len(group.tasks) == 1 and measured(group.results, metric)
@@ -176,7 +176,7 @@ def _with_latencies(results: Sequence[Result], operation: str) -> list[TaskGroup
 def _draw_line(
     axes: Axes, found: Mapping[Any, Estimate], index: int, policy: str, scale: float, heavy: bool = False
 ) -> None:
-    """Draw the estimates of a policy over their keys, as points joined by a line."""
+    """Draw the estimates in `found` as points joined by a line; their keys are the x values."""
     axes.errorbar(
         list(found),
         [one.value / scale for one in found.values()],
@@ -192,7 +192,7 @@ def _draw_line(
 
 
 def _fields(result: Result) -> dict[str, str]:
-    """Return the device's varied fields, as its label gives them, and the FTL options, by name."""
+    """Return the values of the device's varied fields and of the FTL options, as text by dotted name."""
     varied = result.device.partition("(")[2].removesuffix(")")
     texts = [*varied.split(", "), *(f"ftl.{option}" for option in split_options(result.ftl))]
     return {name: value for name, equals, value in (text.partition("=") for text in texts) if equals}
@@ -206,7 +206,7 @@ def _number(text: str | None) -> float | None:
 
 
 def varied_fields(results: Sequence[Result]) -> Iterator[str]:
-    """Yield the fields that have a number in every result, and at least two values."""
+    """Yield the device fields and FTL options that are numbers in all results and have at least two values."""
     fields = [_fields(result) for result in results]
     for name in dict.fromkeys(name for found in fields for name in found):
         values = {_number(found.get(name)) for found in fields}
@@ -218,7 +218,7 @@ def varied_fields(results: Sequence[Result]) -> Iterator[str]:
 def curve_figure(results: Sequence[Result], field: str) -> Figure | None:
     """Draw write amplification over a field, with a panel per workload and combination of other fields.
 
-    Return None if a run has no write amplification, or if a policy was not run with every value.
+    Return None if a run has no write amplification, or if a policy lacks a value of the field in some panel.
     """
     names = short_names(policies_of(results))
     curves: dict[str, dict[float, list[Result]]] = {}

@@ -45,7 +45,7 @@ def write_report(results: Sequence[Result], folder: Path, learned: Sequence[str]
     Args:
         results: results of a whole grid.
         folder: an existing folder.
-        learned: names of learned policies, which figures highlight and verdicts compare.
+        learned: names of learned policies. Figures highlight them; verdicts compare them with heuristics.
 
     Returns:
         The paths, the most useful first.
@@ -59,7 +59,7 @@ def write_report(results: Sequence[Result], folder: Path, learned: Sequence[str]
 
 
 def write_tables(results: Sequence[Result], folder: Path, learned: Sequence[str] = ()) -> list[Path]:
-    """Write `results.md`, with verdicts on the learned policies, and `results.tex`; return the paths."""
+    """Write `results.md` (tables, and verdicts on learned policies) and `results.tex`; return both paths."""
     markdown, latex = folder / "results.md", folder / "results.tex"
     remarks = [*verdicts(results, learned), *_left_out(results), *overflow_notes(results)]
     remarks += [f"`{short}`: `{policy}`" for short, policy in long_names(results).items()]
@@ -75,7 +75,7 @@ def write_figures(
     learned: Sequence[str] = (),
     formats: Sequence[str] = FORMATS,
 ) -> list[Path]:
-    """Write every figure of `ssdgym.experiments.report.figures.report_figures`."""
+    """Write every figure of `report_figures` in all formats; return the paths."""
     return [
         save_figure(found.figure, folder / f"{found.name}.{file_format}")
         for found in report_figures(results, learned)
@@ -97,14 +97,14 @@ def write_html_report(
     learned: Sequence[str] | None = None,
     reference: str | None = None,
 ) -> Path:
-    """Write tables, figures, configuration and the commands to check them into one HTML file.
+    """Write tables, figures, configurations and the commands that repeat runs into one HTML file.
 
     Args:
         results: results of a whole grid, or of a part of a grid.
         path: path of the file, which is written atomically.
-        folder: folder of the results, named in the commands that check them.
-        learned: names of learned policies; by default the result of `learned_of`.
-        reference: policy to compare all other policies with; by default the best policy.
+        folder: folder of the results, for the title and the commands.
+        learned: names of learned policies; None: the result of `learned_of`.
+        reference: policy to compare all other policies with; None: the best policy.
 
     Returns:
         `path`.
@@ -138,13 +138,13 @@ def write_html_report(
 
 
 def specs_of(results: Iterable[Result]) -> list[Spec]:
-    """Return the specs of the results that have a spec."""
+    """Return the specs of runs that results contain; results without a spec are skipped."""
     subject = "the column 'spec' of the result of {0.policy} on {0.workload} (seed {0.seed})"
     return [read_spec(result.spec, subject.format(result)) for result in results if result.spec]
 
 
 def learned_of(results: Sequence[Result]) -> list[str]:
-    """Return the learned policies, whose results record a training objective or an agent."""
+    """Return the names of learned policies: those whose results contain a training objective or an agent."""
     agents = {spec["names"]["policy"] for spec in specs_of(results) if spec["agent"]}
     return policies_of([result for result in results if result.objective or result.policy in agents])
 
@@ -152,7 +152,7 @@ def learned_of(results: Sequence[Result]) -> list[str]:
 def _page(
     results: Sequence[Result], folder: Path, learned: Sequence[str], reference: str | None
 ) -> dict[str, Any]:
-    """Return the values of the HTML template."""
+    """Return the values by name that the template `report.html.j2` shows."""
     found = tables(results, intervals=True)
     group = groups_of(side_by_side(results)[0])[-1]
     if len(policies_of(group.results)) > 1 and len(group.seeds) > 1 and _has_ratios(group):
@@ -201,13 +201,13 @@ def _facts(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
 
 
 def _left_out(results: Sequence[Result]) -> list[str]:
-    """Return a sentence for each policy or seed that tables and figures leave out of comparisons."""
+    """Return a sentence for each policy or group of seeds that tables and figures leave out."""
     groups = groups_of(side_by_side(results)[0])
     return list(dict.fromkeys(sentence for group in groups for sentence in group.left_out))
 
 
 def _remarks(results: Sequence[Result], group: TaskGroup) -> Iterator[str]:
-    """Yield sentences on limitations of the numbers."""
+    """Yield sentences that say why numbers may not be comparable."""
     if len({(result.version, result.engine_hash) for result in results}) > 1:
         yield "The results come from different versions of ssdgym or its engine, whose numbers may differ."
     if len({result.seed for result in results}) == 1:
@@ -227,7 +227,7 @@ def _has_ratios(group: TaskGroup) -> bool:
 
 
 def _configurations(results: Sequence[Result], part: str) -> list[tuple[str, str]]:
-    """Return the names and configurations, as YAML, of the devices or workloads that results describe."""
+    """Return pairs of name and YAML of the devices or workloads (`part`) in the specs of results."""
     found = {
         (spec["names"][part], yaml.safe_dump(spec[part], sort_keys=False)): None for spec in specs_of(results)
     }
@@ -235,7 +235,7 @@ def _configurations(results: Sequence[Result], part: str) -> list[tuple[str, str
 
 
 def _advantage_table(group: TaskGroup, ours: str) -> Table:
-    """Return a table that compares a policy with each other policy, over all tasks."""
+    """Return a table that compares the policy `ours` with every other policy, over the tasks of a group."""
     rows = []
     for theirs in policies_of(group.results):
         if theirs != ours:

@@ -1,4 +1,4 @@
-"""The style of all figures; the same figure gives the same file, byte for byte.
+"""The style of all figures, and functions that write them; the same figure gives the same bytes.
 
 Figures need no display. The palette is safe for the colour-blind (Okabe, Ito: Color Universal Design, 2008).
 """
@@ -23,7 +23,7 @@ from ssdgym.files import write_atomically
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")
 MARKERS = "osD^vPX*"
-#: Line styles: every eight lines, the colours repeat with the next style.
+#: Line styles. After every eight lines, the colours repeat, with the next style.
 DASHES = ("-", "--", ":", "-.")
 
 _STYLE = {
@@ -34,7 +34,7 @@ _STYLE = {
     "axes.spines.right": False,
     "grid.alpha": 0.3,
     "errorbar.capsize": 2.0,
-    # Without a salt, names of clip paths would be random.
+    # Without this salt, names of clip paths in SVG would be random.
     "svg.hashsalt": "ssdgym",
     # Outlines in SVG and embedded fonts in PDF look the same everywhere.
     "svg.fonttype": "path",
@@ -76,7 +76,7 @@ def dashes_of(index: int) -> str:
 def save_figure(figure: Figure, path: Path) -> Path:
     """Write a figure atomically, and return its path.
 
-    With the same version of matplotlib, the same figure gives the same bytes.
+    The bytes depend only on the figure and the version of matplotlib.
 
     Args:
         figure: figure to write.
@@ -91,7 +91,7 @@ def save_figure(figure: Figure, path: Path) -> Path:
 
 
 def check_figure_name(path: Path) -> str:
-    """Return the format of a figure by the ending of its path."""
+    """Return the format (`png`, `svg` or `pdf`) of a figure by the ending of its path; raise for another."""
     file_format = path.suffix.removeprefix(".")
     if file_format not in FORMATS:
         raise SsdgymError(f"{path}: figures are written as .png, .svg or .pdf, not as {path.suffix!r}")
@@ -120,7 +120,7 @@ def inline_svg(figure: Figure, name: str) -> str:
 
 
 def label_decades(axis: Axis, low: float, high: float) -> None:
-    """Label the decades of a logarithmic axis with plain numbers; label a short axis also between decades."""
+    """Label the decades of a logarithmic axis in plain numbers; below two decades, also label 2, 3 and 5."""
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0) if high < 100 * low else (1.0,)))
     axis.set_major_formatter(StrMethodFormatter("{x:,g}"))
     axis.set_minor_locator(NullLocator())

@@ -1,4 +1,4 @@
-"""Tables of results, with rows for policies or FTLs."""
+"""Tables of results. A row shows a policy or, if FTLs are compared, an FTL and a policy."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ from ssdgym.experiments.report.tables import NOTHING, Entry, Table
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.runs.spec import ftl_label, split_options
 
-#: FTL options whose value alone can name an FTL.
+#: FTL options whose value is enough to name an FTL.
 _WORDS = ("kind", "mapping")
 
+#: A device and a workload.
 Place = tuple[str, str]
 
 
 def side_by_side(results: Sequence[Result], learned: Collection[str] = ()) -> tuple[list[Result], list[str]]:
     """Return results with short names of policies and FTLs, and the short names of learned policies.
 
-    If there are several FTLs on a device and workload, the name of the FTL is put before the name of the
-    policy, or replaces the name of a single policy. Options common to all FTLs remain part of the task. An
-    FTL with larger logical pages than another counts a page written in part as a whole page. If it made
-    read-modify-writes, its write amplification is therefore left out.
+    If there are several FTLs on a device and workload, names of policies begin with the name of the FTL, which
+    replaces the name of a single policy. Options common to all FTLs remain part of the task. An FTL with larger
+    logical pages than another counts a page of which the host writes a part as a whole page, so its write
+    amplification is left out if it made read-modify-writes.
     """
     shared, finest = _shared(results), dict[Place, float]()
     for result in results:
@@ -57,7 +58,7 @@ def side_by_side(results: Sequence[Result], learned: Collection[str] = ()) -> tu
 
 
 def long_names(results: Sequence[Result]) -> dict[str, str]:
-    """Return the full names of policies, or the options in which FTLs differ, by short names in tables."""
+    """Return, by short names in tables, the full names of policies or the options in which FTLs differ."""
     names = ftl_names(results)
     if not any(names):
         return {short: name for name, short in short_names(policies_of(results)).items() if short != name}
@@ -68,10 +69,11 @@ def long_names(results: Sequence[Result]) -> dict[str, str]:
 
 
 def ftl_names(results: Sequence[Result]) -> list[str]:
-    """Return a name for each result's FTL: the options in which it differs from FTLs on the same workload.
+    """Return for each result a name of its FTL: the options that not all FTLs on device and workload share.
 
-    A kind or family is written as its value alone, such as `cgm` or `page`; it is the whole name if no other
-    FTL has that value. An FTL without options of its own is `default`. A single FTL has an empty name.
+    The options `kind` and `mapping` are written as their values, such as `cgm` or `page`. If no other FTL has
+    these values, other options are left out. An FTL without such options is `default`. The name is empty if
+    device and workload have a single FTL.
     """
     shared, own = _shared(results), dict[Place, dict[str, dict[str, str]]]()
     for result in results:
@@ -102,7 +104,7 @@ def _options(text: str) -> dict[str, str]:
 
 
 def _shared(results: Iterable[Result]) -> dict[Place, dict[str, str]]:
-    """Return, by device and workload, the options that all FTLs have in common."""
+    """Return, by device and workload, the options that all FTLs have in common, with their values."""
     shared: dict[Place, dict[str, str]] = {}
     for result in results:
         given = _options(result.ftl)
@@ -121,7 +123,7 @@ class Column:
 
     Attributes:
         text: function that formats a number.
-        interval: whether all formats show the interval; otherwise only HTML does.
+        interval: whether every kind of file shows the interval; if not, only the HTML report does.
         needs_some: whether the column is left out if all its numbers are 0.
     """
 
@@ -152,7 +154,7 @@ COLUMNS = (
 
 
 def describe(seeds: int, tasks: int, where: str) -> str:
-    """Return a sentence that says how numbers are averaged over seeds and tasks."""
+    """Return a caption that says how numbers are averaged, and `where` intervals are, such as in brackets."""
     if seeds < 2:
         what = "The value of one seed, which has no interval"
         return f"{what}, mean over {tasks} tasks." if tasks > 1 else f"{what}."
@@ -163,7 +165,7 @@ def describe(seeds: int, tasks: int, where: str) -> str:
 
 
 def tables(results: Sequence[Result], *, intervals: bool = False) -> list[Table]:
-    """Return one table per task, and one over all tasks if there are several.
+    """Return one table per task and, if there are several tasks, one over all tasks.
 
     Rows are sorted by write amplification, the smallest first; each FTL has its own rows. Every number is the
     interquartile mean over seeds, averaged over tasks. Intervals are from a bootstrap stratified by task.
@@ -227,9 +229,9 @@ def markdown_table(results: Sequence[Result]) -> str:
 
 
 def verdicts(results: Sequence[Result], learned: Sequence[str]) -> list[str]:
-    """Return a sentence per learned policy and group of tasks that compares it with the best heuristic.
+    """Compare each learned policy with the best heuristic; return one sentence per policy and group of tasks.
 
-    Policies are compared separately for each FTL.
+    If there are several FTLs, only policies of the same FTL are compared.
     """
     names = ftl_names(results)
     shown, ours = side_by_side(results, learned)

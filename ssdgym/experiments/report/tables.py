@@ -11,7 +11,7 @@ from rich import box
 from rich.table import Table as RichTable
 from rich.text import Text
 
-#: Spaces at which the terminal may break headings: all except those before `%`.
+#: Spaces at which a heading is broken into lines on the terminal: all except those before `%`.
 _BREAK = re.compile(r" (?!%)")
 
 
@@ -21,8 +21,8 @@ class Entry:
 
     Attributes:
         text: a word, a number as text, or a dash if nothing was measured.
-        note: text after the number, such as an interval; may be empty.
-        number: the number; `None` for a word, or if nothing was measured.
+        note: text after a number, such as its interval; may be empty.
+        number: the number that `text` shows; `None` for a word or a dash.
     """
 
     text: str
@@ -31,7 +31,7 @@ class Entry:
 
     @classmethod
     def of(cls, value: float, low: float | None, high: float | None, text: Callable[[float], str]) -> Entry:
-        """Return an entry with a number and its interval in brackets; without limits only the number."""
+        """Return an entry with a number and its interval in brackets; without limits, only with the number."""
         if low is None or high is None or math.isnan(low):
             return cls(text(value), number=value)
         return cls(text(value), f"[{text(low)}, {text(high)}]", value)
@@ -40,7 +40,7 @@ class Entry:
         return f"{self.text} {self.note}".rstrip()
 
 
-#: The entry if nothing was measured.
+#: The entry for a number that was not measured.
 NOTHING = Entry("-")
 
 
@@ -58,7 +58,7 @@ class Table:
         return all(row[column].number is None for row in self.rows)
 
     def without_gaps(self, hidden: Collection[str] = ()) -> Table:
-        """Return the table without the columns in `hidden` and without columns that measured nothing."""
+        """Return the table without the columns in `hidden` and without columns of dashes only."""
         shown = [
             number
             for number, heading in enumerate(self.headings)
@@ -71,7 +71,7 @@ class Table:
         )
 
     def to_rich(self, bold: Collection[str] = ()) -> RichTable:
-        """Return the table for the terminal; rows named in `bold` are bold."""
+        """Return the table for the terminal; rows whose first entry is in `bold` are bold."""
         found = RichTable(
             title=Text(self.title),
             title_justify="left",

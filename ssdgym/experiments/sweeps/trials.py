@@ -291,8 +291,8 @@ Report = Callable[[Measurement], None]
 def run_trial(trial: Trial, metric: str, folder: Path, agent: Path, report: Report) -> None:
     """Run a trial to its end, from the beginning or from the state in `folder`; store the state there.
 
-    The trained agent is written to the file `agent`. `report` is called with a measurement after every seed of
-    a heuristic or rule, or after every checkpoint of a training run.
+    The trained agent is written to the file `agent`. `report` is called with a measurement after every seed
+    of a heuristic or rule, or after every checkpoint of a training run.
     """
     if trial.training is not None:
         _train_agent(trial, trial.training, metric, folder, agent, report)
