@@ -1,1 +1,1 @@
-"""Figures of papers: reproduce them and check the claims of the papers."""
+"""Reproduce figures of papers, and check what the papers claim about them."""

@@ -1,4 +1,4 @@
-"""Claims about changes of one bar relative to other bars, and about trends along a figure's variants."""
+"""Claims about changes of one bar relative to other bars, and about trends from variant to variant."""
 
 from __future__ import annotations
 
@@ -31,29 +31,29 @@ from ssdgym.experiments.statistics import Estimate
 
 
 class ChangeClaim(Claim):
-    """A claim on the metric of one bar divided by that of other bars, minus one (-0.2 is 20 % less).
+    """A claim about a change: a bar's metric divided by that of another bar, minus one (-0.2: 20 % less).
 
     The claim gives exactly one of `change`, `limit`, `within` and `direction`.
     """
 
     kind: Literal["change"]
     change: float | None = Field(
-        None, description="Claimed change; it holds from half to twice its magnitude."
+        None, description="Claimed change; the claim holds if half to twice this change is measured."
     )
     limit: float | None = Field(
-        None, description="Limit of the change: at least this fall, or at most this rise."
+        None, description="Limit of the change. Negative: at least this fall; positive: at most this rise."
     )
-    within: float | None = Field(None, gt=0, description="Largest change that counts as no change.")
+    within: float | None = Field(None, gt=0, description="No change is claimed: this is the largest allowed.")
     direction: Direction | None = Field(
-        None, description="falls: lower than the other bars; rises: higher; the amount is not claimed."
+        None, description="falls: lower than the other bars; rises: higher. No amount is claimed."
     )
     statistic: Literal["each", "mean", "median", "maximum", "minimum"] = Field(
         "mean",
-        description="Statistic over the workloads' changes: each of them, their mean, their median (of "
-        "most), or the one that goes farthest or least far to the claimed side, chosen on half of the seeds "
-        "and tested on the others.",
+        description="What the claim says of the workloads' changes. each: it holds for all of them; mean; "
+        "median: for most; maximum, minimum: for the change that goes farthest or least far to the claimed "
+        "side. Half of the seeds choose this change, the other seeds test it.",
     )
-    other_means: bool = Field(False, description="Also report the other means that the paper may refer to.")
+    other_means: bool = Field(False, description="Also report other means, one of which the paper may give.")
 
     @model_validator(mode="after")
     def _claims_one_thing(self) -> ChangeClaim:
@@ -74,7 +74,7 @@ class ChangeClaim(Claim):
 
     @property
     def averages_ratios(self) -> bool:
-        """Whether comparisons are averaged; a claim about each comparison averages none."""
+        """Whether changes are averaged; True unless the claim is about each change."""
         return self.statistic != "each"
 
     @property
@@ -88,7 +88,7 @@ class ChangeClaim(Claim):
         picks = self.statistic in ("maximum", "minimum")
         chosen = picks and compared.scores.shape[1] > 1
         if picks:
-            # One half of the seeds chooses the comparison, the other half tests it: else luck would choose.
+            # Half of the seeds choose the comparison, the others test it: the choice would bias its own test.
             tested = compared.halves()[1] if chosen else compared
             index = self._index(compared)
             measured = tested.part(slice(index, index + 1)).mean()
@@ -116,13 +116,13 @@ class ChangeClaim(Claim):
         if self.within is not None:
             farthest = np.abs(changes).argmax(axis=-1, keepdims=True)
             return np.take_along_axis(changes, farthest, axis=-1)[..., 0]
-        # All changes are on the claimed side if the least of them in that direction is.
+        # All changes are on the claimed side if the one that goes least far to that side is.
         return self._side * (self._side * changes).min(axis=-1)
 
     def _judge(self, measured: Estimate, carrier: str) -> Verdict:
         """Return the verdict on the direction and size of a change, or on no change (`within`).
 
-        If the mean is on the claimed side only because of one workload, the verdict says so.
+        `carrier` is the workload without which the mean is not on the claimed side; empty if there is none.
         """
         low, high = limits(measured)
         if self.within is not None:
@@ -162,7 +162,7 @@ class TrendClaim(Claim):
 
     @property
     def averages_ratios(self) -> bool:
-        """True: the changes from the first variant are averaged."""
+        """True, because the workloads' changes from the first variant are averaged."""
         return True
 
     def require_fit(self, where: str, workloads: Texts, variants: Texts) -> None:
@@ -173,7 +173,7 @@ class TrendClaim(Claim):
             raise ValueError(f"claims a trend in {where} against several; name one of {self.against}")
 
     def columns(self, values: Sequence[Values], places: Sequence[Place]) -> list[Column]:
-        """Return the change from the first variant to each later one; nothing if a variant has no value."""
+        """Return the change from the first variant to each other; no comparison if a variant has no value."""
         other = "".join(self.against)
         own = relative(values[0], other) if other else values[0]
         divisors = [place._replace(series=other) for place in places] if other else places[:1]
@@ -187,7 +187,7 @@ class TrendClaim(Claim):
         return found if len(found) == len(places) - 1 else []
 
     def find(self, compared: Compared) -> Found:
-        """Return the mean change from the first to the last variant, and the verdict on all steps."""
+        """Return the mean change from the first to the last variant, and a verdict on the steps between."""
         side = side_of(self.direction)
         steps = len(compared.workloads) // len(set(compared.workloads.tolist()))
         last = slice(steps - 1, None, steps)

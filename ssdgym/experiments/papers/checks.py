@@ -1,4 +1,4 @@
-"""Check the claims of a paper about a figure against measurements."""
+"""Judge the claims of a paper about a figure by measurements."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ssdgym.experiments.papers.samples import (
     writes_per_spare_page,
 )
 
-#: A mean of ratios leaves out traces whose divisor is below this share of the median of the other traces.
+#: A mean of ratios leaves out traces whose divisor is below this share of the other traces' median divisor.
 NEAR_ZERO = 0.01
 
 
@@ -30,14 +30,14 @@ class CheckedClaim(Found):
     """One claim with its measurement.
 
     Attributes:
-        workloads: the workloads on which the claim was checked.
+        workloads: the workloads on which the claim was judged.
         claimed: number of workloads that the claim is about.
-        means: other means of the same comparisons that the paper could have meant, by name.
+        means: by name: other means of the same comparisons, one of which the paper may give.
         per_workload: the mean over all comparisons on each workload.
-        elsewhere: measurements at the variants `also_at` of the figure, which have no verdict.
+        elsewhere: measurements at the figure's variants `also_at`, which get no verdict.
         left_out: workloads that were left out because their divisor is near zero (`NEAR_ZERO`).
-        unmeasured: workloads that write too little to judge the claim, each with the reason. They are left
-            out unless no other workload remains.
+        unmeasured: by name: workloads that write too little to judge the claim, with the reason. They are
+            left out if another workload remains.
     """
 
     claim: Claim
@@ -51,7 +51,7 @@ class CheckedClaim(Found):
 
     @property
     def verdict_text(self) -> str:
-        """The verdict with the comparison that was chosen, or with the reason for having no verdict."""
+        """The verdict as text, with the chosen comparison or the reason if there are any."""
         if self.verdict == "not comparable" and self.claim.not_comparable is not None:
             return f"{self.verdict}: {self.claim.not_comparable.why}"
         if self.verdict == "not measured" and self.unmeasured:
@@ -68,7 +68,7 @@ class CheckedClaim(Found):
 
     @property
     def measured_text(self) -> str:
-        """The measurement, with the number of traces if some of the claim's traces are missing."""
+        """The measurement as text, with missing traces, measurements elsewhere and other means."""
         if not self.measured:
             return "nothing"
         count = len(self.workloads)
@@ -87,12 +87,12 @@ class CheckedClaim(Found):
 def check_claims(
     figure: FigureConfig, panel: PanelConfig, samples: Sequence[Sample], scale: str = ""
 ) -> list[CheckedClaim]:
-    """Check every claim of a panel.
+    """Measure and judge every claim of a panel at a scale.
 
     A workload is left out if it has no value of the claim's metric, or if the divisor is 0. If other
-    workloads remain, two more kinds are left out: those with a divisor near zero, if ratios are averaged, and
-    those that write too little (`least_writes` of the figure). A claim that names no variants is judged
-    without the variants `also_at` of the figure, and measured at each of them without a verdict.
+    workloads remain, workloads with a divisor near zero are left out of means of ratios, and workloads that
+    write too little (`least_writes` of the figure) of all claims. A claim that names no variants is judged
+    without the variants `also_at` of the figure, and measured at each of these without a verdict.
     """
     return [
         _check(figure, panel, claim, samples, scale)
@@ -161,7 +161,7 @@ def _too_little(
 ) -> dict[str, str]:
     """Return the workloads that write less than the figure's `least_writes`, each with a reason as text.
 
-    A workload and a device determine the host's writes, so these are equal for all bars of a claim.
+    The host's writes depend only on workload and device, so all bars of a claim have the same.
     """
     if figure.least_writes is None:
         return {}
@@ -176,7 +176,7 @@ def _too_little(
 def _other_means(columns: dict[str, list[Column]]) -> dict[str, float]:
     """Return several means over the traces, by name, of the ratio (other bar / claim's bar).
 
-    A paper that gives one number may have used any of them. The first averages the bars as drawn.
+    A paper that gives one number may have computed any of these means.
     """
     own = [column for found in columns.values() for column in found]
     ratios = np.array([1 + np.mean(list(column.scores.values())) for column in own])
@@ -190,7 +190,7 @@ def _other_means(columns: dict[str, list[Column]]) -> dict[str, float]:
 
 
 def _is_comparable(claim: Claim, samples: Sequence[Sample], workloads: Sequence[str], scale: str) -> bool:
-    """Return whether a claim can be judged by measurements at this scale and on these workloads."""
+    """Return whether measurements on `workloads` at `scale` can judge a claim (its `not_comparable`)."""
     reason = claim.not_comparable
     if reason is None or (reason.scales and scale not in reason.scales):
         return True
@@ -219,7 +219,7 @@ def _without_base(columns: dict[str, list[Column]]) -> tuple[str, ...]:
 
 
 def _compared(columns: dict[str, list[Column]], drawn: Collection[str]) -> Compared:
-    """Return all comparisons at their common seeds; without random draws, one run serves all seeds."""
+    """Return all comparisons at the common seeds; one run of a workload not in `drawn` counts at each."""
     pairs = [(workload, column) for workload, own in columns.items() for column in own]
     of_seeds = [set(column.scores) for workload, column in pairs if workload in drawn]
     seeds: list[int] = sorted(set.intersection(*of_seeds)) if of_seeds else [0]

@@ -1,4 +1,8 @@
-"""The base class of claims: a model of a claim in YAML, with methods that measure and judge it."""
+"""The base class of claims. A claim is a model of YAML, with methods that measure and judge it.
+
+A *comparison* is the change of the claim's bar relative to another bar on one workload and variant. If a
+claim names no other bar, it is the value of the claim's bar.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +45,7 @@ VERDICTS: dict[Verdict, str] = {
     "extreme or a likeness, the interval does not reach zero",
     "does not hold": "none of the other verdicts",
     "one seed: no verdict": "a single seed cannot show variation by chance",
-    "too few seeds: no verdict": "one of two seeds chooses the largest or smallest change, one tests it",
+    "too few seeds: no verdict": "of two seeds, one chooses the largest or smallest change, and one tests it",
     "not comparable": "the claim depends on an unpublished value, or on runs that this scale leaves out",
     "not measured": "no trace of the claim was run, the metric has no value (such as without garbage "
     "collection), or the traces write too little (`least_writes`)",
@@ -49,7 +53,7 @@ VERDICTS: dict[Verdict, str] = {
 
 #: A measured and a published number have the same magnitude if they differ by at most this factor.
 _FACTOR = 2.0
-#: A measured change below this share of the published change is negligible.
+#: A measured change that is smaller than this share of the published change is negligible.
 _NEXT_TO_NONE = 0.1
 
 
@@ -76,7 +80,7 @@ class Found:
         verdict: one of `VERDICTS`.
         text: the measured numbers as text.
         style: format of one number.
-        chosen: for an extreme, the comparison that was chosen for the verdict, and how; otherwise empty.
+        chosen: for the largest or smallest change, name of the comparison that shows it; otherwise empty.
         carrier: the workload without which the mean is not on the claimed side; empty if there is none.
     """
 
@@ -89,10 +93,11 @@ class Found:
 
 
 class HoldsBy(Config):
-    """The reason why a claim would hold whatever is measured."""
+    """The reason why a claim would hold with any measurement."""
 
     kind: Literal["arithmetic", "construction", "vacuity"] = Field(
-        description="arithmetic: of other figures; construction: of what is run; vacuity: nothing happens."
+        description="arithmetic: it follows from other claims; construction: it follows from how runs are "
+        "set up; vacuity: nothing happens that it compares."
     )
     why: str = Field(min_length=1, description="The reason, in one sentence without a full stop.")
 
@@ -105,31 +110,31 @@ class NotComparable(Config):
     )
     scales: Names = Field((), description="Scales that are not comparable; empty: all.")
     played: Literal["any", "synthetic"] = Field(
-        "any", description="synthetic: only where a synthetic trace stands in for one of the claim's."
+        "any", description="synthetic: only if a workload of the claim is a synthetic trace; any: always."
     )
 
 
 class Claim(Config):
     """A statement of a paper about a panel of a figure; a subclass with a field `kind` is a kind of claim."""
 
-    said: str = Field(description="What the paper says, in words of our own; or what we add to it.")
+    said: str = Field(description="What the paper says, in our words; or what we claim in addition.")
     source: str = Field(
-        description="Section or figure of the paper; for our own claims: ours; extends section N."
+        description="Section or figure of the paper; for our own claims 'ours; extends section N'."
     )
     series: str = Field(description="Bar that the claim is about.")
     against: Names = Field(
-        (), description="Bars that it is compared with; for several, the mean change counts."
+        (), description="Bars with which it is compared; changes against several are averaged."
     )
-    at: str = Field("", description="Variant of those bars; empty: the same variant as the bar.")
+    at: str = Field("", description="Variant of the bars in against; empty: that of the claim's bar.")
     workloads: Texts = Field((), description="Workloads of the claim; empty: all of the figure.")
     variants: Names = Field((), description="Variants of the claim; empty: all of the figure.")
     weights: str = Field(
         "",
-        description="A metric of the bar that it is compared with, or of its own, which weighs each trace in "
-        "a mean: relocated_pages for what is counted per page moved; empty: all alike.",
+        description="Metric by which traces are weighted in a mean, such as relocated_pages. It is that of "
+        "the bar in against, or without against that of the claim's bar; empty: equal weights.",
     )
     not_comparable: NotComparable | None = Field(
-        None, description="Why and where the claim has no verdict; null: it has one."
+        None, description="Why and where the claim gets no verdict; null: it gets one."
     )
     holds_by: HoldsBy | None = Field(None, description="Why the claim holds trivially; null: it can fail.")
 
@@ -159,9 +164,9 @@ class Claim(Config):
             raise ValueError(f"names in {where}.at '{self.at}', which is no variant of it")
 
     def columns(self, values: Sequence[Values], places: Sequence[Place]) -> list[Column]:
-        """Return the comparisons of one workload at the given places; leave out places without a measurement.
+        """Return the comparisons on one workload at the given places; skip places without a measurement.
 
-        `values` contains the values of the panel's metric, of each of `metrics`, and of the metric `weights`.
+        `values` contains the values of the panel's metric, of each of `metrics`, and of any `weights`.
         """
         if not self.against:
             own = [(values[0][place], self.weight(values, place)) for place in places if place in values[0]]
@@ -178,14 +183,14 @@ class Claim(Config):
         return found
 
     def weight(self, values: Sequence[Values], place: Place) -> float:
-        """Return the weight of a place in a mean; 0 if it was not measured."""
+        """Return the weight of a place in a mean: 1 without `weights`; 0 if `weights` was not measured."""
         return mean_at(values[-1], place) if self.weights else 1.0
 
     def _compare(self, values: Sequence[Values], place: Place, base: Place) -> BySeed | None:
         return changes(values[0], place, base)
 
     def find(self, compared: Compared) -> Found | None:
-        """Return the measurement and the verdict; None if the comparisons allow none."""
+        """Return the measurement and the verdict; None if a workload that they need was not run."""
         raise NotImplementedError
 
     def describe(self) -> str:
@@ -194,14 +199,14 @@ class Claim(Config):
 
 
 def undecided(measured: Estimate, compared: Compared) -> Verdict | None:
-    """Return the verdict on too few seeds; None if there are enough seeds, or if nothing is random."""
+    """Return the verdict for too few seeds; None if there are enough seeds or no run is random."""
     if compared.exact or not np.isnan(measured.low):
         return None
     return "one seed: no verdict" if len(compared.scores) < 2 else "too few seeds: no verdict"
 
 
 def on_side(measured: Estimate, side: float) -> bool:
-    """Return whether the whole interval lies on the given side of zero; `side` is 1 or -1."""
+    """Return whether the whole interval lies above (`side` 1) or below (`side` -1) zero."""
     return min(side * limit for limit in limits(measured)) > 0
 
 
@@ -240,7 +245,7 @@ def is_next_to_none(share: float) -> bool:
 
 
 def by_magnitude(share: float) -> Verdict:
-    """Return the verdict on a change on the claimed side of zero; `share` is measured / claimed change."""
+    """Return the verdict on a change that has the claimed sign; `share` is measured / claimed change."""
     if is_next_to_none(share):
         return "negligible"
     return "holds within a factor two" if is_of_magnitude(share) else "direction holds"

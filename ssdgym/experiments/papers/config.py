@@ -1,4 +1,9 @@
-"""Models of `configs/papers/PAPER.yaml`: the figures of a paper and their claims."""
+"""Models of `configs/papers/PAPER.yaml`: the figures of a paper and their claims.
+
+A figure has *panels*, each of which shows a metric as a group of *bars* per workload and *variant*. The bars
+(or *series*) are the devices, policies or FTLs that the figure compares. A variant is a set of changed
+fields, such as another over-provisioning. A *claim* is a statement of the paper about the bars of a panel.
+"""
 
 from __future__ import annotations
 
@@ -22,51 +27,51 @@ AnyClaim = Annotated[
 
 
 class LengthConfig(Config):
-    """The length of a run of a generated workload, which has no end of its own."""
+    """The length of a run of a generated workload, which never ends."""
 
     warmup: NonNegativeInt = Field(0, description="Host pages that are played and not measured.")
     host_pages: PositiveInt = Field(description="Host pages that are measured.")
     day_requests: PositiveInt | None = Field(
-        None, description="Number of requests before each day without requests; null: no such day."
+        None, description="Number of requests between two days without requests; null: no such days."
     )
 
 
 class FileConfig(Config):
-    """A real trace that replaces a synthetic trace if its file is available."""
+    """A real trace that is played in place of a synthetic trace if its file exists."""
 
     path: Path = Field(description="Path of the file in the folder of --traces or SSDGYM_TRACES.")
     skip_bad: NonNegativeInt = Field(0, description="Bad lines that are skipped before an error.")
     queue_depth: PositiveInt | None = Field(
-        None, description="Outstanding requests if the trace has no times; null: open loop by its times."
+        None, description="Outstanding requests of a trace without times; null: it has arrival times."
     )
 
 
 class ScaleConfig(Config):
     """The part of a figure's experiment that is run at one scale, such as `small`."""
 
-    seeds: PositiveInt = Field(description="Number of seeds, for synthetic traces and preconditioning.")
+    seeds: PositiveInt = Field(description="Number of seeds of runs that draw random numbers.")
     transforms: tuple[AnyTransformConfig, ...] = Field(
         (), description="Changes to the traces, such as a smaller space for a smaller device."
     )
     transforms_of: dict[str, tuple[AnyTransformConfig, ...]] = Field(
-        default_factory=dict, description="Transforms of single traces, by name; they replace transforms."
+        default_factory=dict, description="Transforms of single traces, by name, in place of `transforms`."
     )
     head: PositiveInt | None = Field(None, description="Number of first requests to play; null: all.")
     heads: dict[str, PositiveInt] = Field(
-        default_factory=dict, description="Heads of single traces, by name; they replace head."
+        default_factory=dict, description="The number for single traces, by name, in place of `head`."
     )
     ftl: dict[str, Any] = Field(
         default_factory=dict, description="FTL options at this scale, applied after those of the figure."
     )
     loops: dict[str, PositiveInt] = Field(
-        default_factory=dict, description="Number of times that single traces are played, by name."
+        default_factory=dict, description="Number of times that single traces are played in a row, by name."
     )
     lengths: dict[str, LengthConfig] = Field(
         default_factory=dict, description="Lengths of generated workloads, by name."
     )
     workloads: Texts = Field((), description="Workloads of the figure to run; empty: all.")
     devices: dict[str, str] = Field(
-        default_factory=dict, description="Devices that replace those of the figure, by name."
+        default_factory=dict, description="By device of the figure: the device that replaces it."
     )
     variants: dict[str, dict[str, Any]] = Field(
         default_factory=dict,
@@ -80,33 +85,33 @@ _PER_UNIT = {"ms": 1e6, "s": 1e9, "KB": 1e3, "MiB": 2.0**20}
 
 
 class PanelConfig(Config):
-    """One diagram of a figure: a metric, its normalisation, and the paper's claims about it."""
+    """One panel of a figure: a metric, how it is drawn, and the paper's claims about it."""
 
-    name: str = Field("", description="Letter of the panel; empty where the figure has only one.")
+    name: str = Field("", description="Letter of the panel; empty if the figure has only one panel.")
     title: str = Field("", description="Title of the panel, if it differs from the figure's.")
     metric: str = Field(
-        description="Name of the metric, nested names joined by '/'; 'A per B': a metric over another."
+        description="Name of the metric, nested names joined by '/'; 'A per B' is metric A divided by B."
     )
-    unit: str = Field("", description="Unit of the values, as the axis names it; empty for ratios.")
+    unit: str = Field("", description="Unit of the values, for the axis; empty if normalise_to is set.")
     per_unit: float | None = Field(
         None,
         gt=0,
-        description="Metric's own units (ns, bytes) per unit; null: ms 1e6, s 1e9, KB 1e3, MiB 2**20, else "
-        "1.",
+        description="Units of the metric (ns, bytes) per `unit`; null: ms 1e6, s 1e9, KB 1e3, MiB 2**20, "
+        "others 1.",
     )
-    normalise_to: str | None = Field(None, description="Series whose value is set to 1; null: none.")
+    normalise_to: str | None = Field(None, description="Bar by whose value all are divided; null: none.")
     normalise_at: str = Field(
-        "", description="Variant of that series whose value is set to 1; empty: in each variant its own."
+        "", description="Variant of the bar normalise_to; empty: that of the value which is divided."
     )
-    parts: Texts = Field((), description="Metrics that add up to the metric, in order, for stacked diagrams.")
+    parts: Texts = Field((), description="For stacked diagrams: metrics whose sum is the metric, in order.")
     window: tuple[float, float] = Field(
-        (0.0, 1.0), description="Part of a run that lines show: start and end as shares of its host pages."
+        (0.0, 1.0), description="For lines: start and end of the shown part, as shares of a run's host pages."
     )
     diagram: Literal["bars", "lines", "stacked", "heat_map"] = Field(
         "bars", description="Kind of diagram (`ssdgym.experiments.papers.diagrams`)."
     )
     always_measured: bool = Field(
-        False, description="Judge the panel's claims however few pages are written."
+        False, description="Whether claims are judged even if a workload writes less than least_writes."
     )
     claims: tuple[AnyClaim, ...] = Field((), description="Statements of the paper about the panel.")
 
@@ -125,12 +130,12 @@ class PanelConfig(Config):
 
     @property
     def divisor(self) -> float:
-        """The divisor that converts the metric to the panel's unit."""
+        """The number by which the metric is divided to convert it to the panel's unit."""
         return self.per_unit or _PER_UNIT.get(self.unit, 1.0)
 
     @property
     def base(self) -> str:
-        """A phrase that names the series to which values are normalised; empty if there is none."""
+        """A phrase with the bar (and variant) by whose value all are divided; empty if there is none."""
         at = f" at {self.normalise_at}" if self.normalise_at else ""
         return f"{self.normalise_to}{at}" if self.normalise_to else ""
 
@@ -138,73 +143,72 @@ class PanelConfig(Config):
 class FigureConfig(Config):
     """One figure of a paper: its runs and its panels."""
 
-    paper: str = Field(description="Name of the paper, equal to its folder's.")
-    figure: str = Field(min_length=1, description="Number in the paper; a word for our own figures.")
+    paper: str = Field(description="Name of the paper, equal to its file's.")
+    figure: str = Field(min_length=1, description="Number in the paper; a word if it is not in the paper.")
     title: str = Field(description="Title of the figure.")
     devices: Annotated[Texts, Field(min_length=1)] = Field(description="Names of devices.")
     policies: Annotated[Texts, Field(min_length=1)] = Field(("greedy",), description="Policies.")
     workloads: Annotated[Texts, Field(min_length=1)] = Field(
-        description="Names of traces or of generated workloads, as workloads_from says."
+        description="Names of traces or of generated workloads (workloads_from)."
     )
     workloads_from: Literal["traces", "synthetic", "configs"] = Field(
         "traces",
-        description="traces: played from a file if there is one, or synthetic; synthetic: never from a "
-        "file; configs: those in configs/workloads, as long as the scale's lengths say.",
+        description="traces: files if they exist, otherwise synthetic traces; synthetic: always synthetic "
+        "traces; configs: generated workloads of configs/workloads, whose lengths the scale gives.",
     )
     synthetic: str = Field(
-        "{}", description="Name of the synthetic trace of a workload, whose own name takes the place of {}."
+        "{}", description="Name of a workload's synthetic trace; {} stands for the workload's name."
     )
     files: dict[str, FileConfig] = Field(
-        default_factory=dict, description="Real traces that replace synthetic ones, by name."
+        default_factory=dict, description="Files of real traces, by name of the workload."
     )
     compact: Texts = Field(
         (),
-        description="Traces whose touched pages are renumbered in order; other traces wrap modulo the space.",
+        description="Traces whose touched pages are renumbered in order; the pages of other traces are taken "
+        "modulo the logical pages.",
     )
     workload_fields: dict[str, Any] = Field(
-        default_factory=dict, description="Fields of generated workloads with other values in this figure."
+        default_factory=dict, description="Fields of the workloads that differ in this figure, with values."
     )
     ftl: dict[str, Any] = Field(default_factory=dict, description="FTL options, dotted names allowed.")
     ftls: dict[str, dict[str, Any]] = Field(
         default_factory=dict,
-        description="Names of FTLs, in order, with options in place of the device's own, policy for a policy "
-        "of their own, and dotted fields of the device (device.capacity.over_provisioning): the bars where "
-        "series is ftl.",
+        description="The bars if series is ftl: names of FTLs in order, each with FTL options, policy if it "
+        "differs from the figure's, and dotted device fields (device.capacity.over_provisioning).",
     )
-    axis: str = Field("", description="Quantity that the variants differ in, as the axis names it.")
+    axis: str = Field("", description="Quantity in which the variants differ, for the axis.")
     variants: dict[str, dict[str, Any]] = Field(
         default_factory=dict,
-        description="Names of variants, in order, with dotted fields of the device, of its FTL "
-        "(ftl.gc.free_fraction), of a workload that is no file (workload.theta) or of the run's length "
-        "(run.warmup, run.host_pages) and their values, or with the name of another device or of another "
-        "synthetic trace: the second axis of the figure.",
+        description="Names of variants in order, each with the fields that it changes: dotted fields of the "
+        "device, of its FTL (ftl.gc.free_fraction), of a workload that is not a file (workload.theta) or of "
+        "the run's length (run.warmup, run.host_pages), or `device` or `synthetic` with another name.",
     )
     also_at: Texts = Field(
         (),
-        description="Further variants at which claims without variants are measured with the first seed, "
-        "without a verdict, to show what results depend on.",
+        description="Variants that are run with the first seed only. Claims that name no variants are judged "
+        "without them and measured at them, to show what the results depend on.",
     )
     fit: Literal["none", "address_space"] = Field(
-        "none", description="address_space: each device is sized to the trace's logical space."
+        "none", description="address_space: each device is sized to the addresses of the trace."
     )
     over_provisioning: dict[str, float] = Field(
         default_factory=dict,
-        description="(physical - logical) / logical, for workloads that differ from the device's own.",
+        description="(physical - logical) / logical, by workload; missing: the device's own.",
     )
     preconditioning: Literal["repeat", "reads_repeat"] | Preconditioning = Field(
         "workload", description="Preconditioning of the device before the measurement."
     )
     sample_pages: PositiveInt | None = Field(
-        None, description="Host pages between records of free pages, for diagrams of lines."
+        None, description="Host pages between two samples, for diagrams of lines; null: no samples."
     )
-    series: Literal["device", "policy", "ftl"] = Field(description="What the bars of a group differ in.")
+    series: Literal["device", "policy", "ftl"] = Field(description="What the bars of a group are.")
     panels: Annotated[tuple[PanelConfig, ...], Field(min_length=1)] = Field(description="The panels.")
-    agents: Texts = Field((), description="Bars whose decisions an agent takes.")
+    agents: Texts = Field((), description="Those of the bars whose decisions an agent of that name takes.")
     least_writes: float | None = Field(
         None,
         gt=0,
-        description="Host pages written for each spare page of the device under which a workload is shown, "
-        "but judges no claim; null: every one judges.",
+        description="Host pages written per spare page (physical minus logical) that a workload needs to "
+        "judge claims; with fewer, it is only shown. null: no minimum.",
     )
     departures: Texts = Field((), description="Differences from the paper's experiment, with reasons.")
     scales: dict[Literal["smoke", "small", "paper"], ScaleConfig] = Field(
@@ -213,7 +217,7 @@ class FigureConfig(Config):
 
     @property
     def is_of_the_paper(self) -> bool:
-        """Whether the paper makes at least one of the claims about the figure."""
+        """Whether at least one claim about the figure is the paper's and not ours."""
         return any(not claim.is_ours for panel in self.panels for claim in panel.claims)
 
     @property
@@ -239,7 +243,7 @@ class FigureConfig(Config):
         return tuple(self.variants) or ("",)
 
     def number_of(self, panel: PanelConfig) -> str:
-        """Return the number of a panel, such as `12a`, or `limit-a` if the figure is not in the paper."""
+        """Return the number of a panel, such as `12a`, or `limit-a` if the figure is called `limit`."""
         joint = "-" if panel.name and not self.figure[-1].isdigit() else ""
         return self.figure + joint + panel.name
 

@@ -24,7 +24,7 @@ _NOTHING = Estimate(np.nan, np.nan, np.nan)
 
 
 class Row(NamedTuple):
-    """A row of a diagram's table: its names and its numbers."""
+    """A row of a diagram's table: names, such as the trace, and one number per bar."""
 
     names: tuple[str, ...]
     estimates: list[Estimate]
@@ -38,7 +38,7 @@ class Diagram:
         name_columns: headings of the names in a row.
         number_columns: headings of the numbers in a row.
         width: width of the picture, in inches.
-        draw: function that draws the panel on axes. Its second argument is True for the lowest panel.
+        draw: function that draws the panel. Arguments: the axes, and whether it is the lowest panel.
     """
 
     panel: PanelConfig
@@ -50,12 +50,12 @@ class Diagram:
 
     @property
     def unit(self) -> str:
-        """The unit of the numbers; for normalised numbers, the series whose value is 1."""
+        """The unit of the numbers; if they are divided by a bar's value, `BAR = 1`."""
         return f"{self.panel.base} = 1" if self.panel.base else self.panel.unit
 
 
 def _values(panel: PanelConfig, samples: Sequence[Sample]) -> Values:
-    """Return the values of the panel at each place; normalise them if the panel is normalised."""
+    """Return the values of the panel's metric at each place, divided by the bar `normalise_to`, if set."""
     values = values_of(samples, panel.metric, panel.divisor)
     if panel.normalise_to is None:
         return values
@@ -63,7 +63,7 @@ def _values(panel: PanelConfig, samples: Sequence[Sample]) -> Values:
 
 
 def mean_of(columns: Sequence[BySeed]) -> Estimate:
-    """Return the mean over workloads and seeds; NaN if the workloads have no seed in common."""
+    """Return the mean over workloads and their common seeds; NaN if there are no common seeds."""
     seeds = sorted(set.intersection(*(set(scores) for scores in columns)))
     if not seeds:
         return _NOTHING
@@ -73,7 +73,7 @@ def mean_of(columns: Sequence[BySeed]) -> Estimate:
 
 #: Name of the group with means over all traces.
 MEAN = "mean"
-#: Smallest widths, in inches, of a bar and of a letter in the text below its group.
+#: Smallest widths, in inches: of a bar, and of a letter in the text below a group of bars.
 _BAR_INCHES, _LETTER_INCHES = 0.13, 0.09
 
 
@@ -86,7 +86,7 @@ def _grouped(
 ) -> Diagram:
     """Return a bar chart with one group per trace and variant; the last groups are means over all traces.
 
-    `columns` gives the series and the values of each bar, or of each part of a stacked bar, by its name.
+    `columns` maps the name of each bar, or of each part of a stacked bar, to its series and values.
     """
     workloads = workloads_of(samples)
     averages = {name: (name,) for name in workloads} | ({MEAN: workloads} if len(workloads) > 1 else {})
@@ -151,9 +151,9 @@ def _label_groups(axes: Axes, figure: FigureConfig, groups: Sequence[Sequence[st
 
 
 def bars(figure: FigureConfig, panel: PanelConfig, samples: Sequence[Sample]) -> Diagram:
-    """Return bars of the mean over seeds with a 95 % interval; NaN if nothing was measured.
+    """Return a bar for each mean over seeds, with a 95 % interval; NaN if nothing was measured.
 
-    A normalised panel divides each value by the value of its base series for the same seed.
+    If the panel is normalised, each value is divided by that of the bar `normalise_to` for the same seed.
     """
     values = _values(panel, samples)
     return _grouped(figure, panel, samples, {bar: (bar, values) for bar in figure.bars})
@@ -163,10 +163,10 @@ _THRESHOLD = "free_pages/threshold"
 
 
 def lines(figure: FigureConfig, panel: PanelConfig, samples: Sequence[Sample]) -> Diagram:
-    """Return a line for each trace, variant and series, from the first seed; the table is the one of `bars`.
+    """Return a line for each trace, variant and series, from the run with the first seed.
 
-    A line shows the time series of a sampled run that the panel's metric names; the table has its mean since
-    the first erase. In a diagram of free pages, a dashed line marks the threshold of garbage collection.
+    A line shows the samples of the panel's metric over host pages. The table is that of `bars`: means over
+    samples since the first erase. For free pages, a dashed line marks the threshold of garbage collection.
     """
     found: dict[Place, Result] = {}
     for sample in samples:
@@ -198,7 +198,7 @@ def lines(figure: FigureConfig, panel: PanelConfig, samples: Sequence[Sample]) -
 
 
 def stacked(figure: FigureConfig, panel: PanelConfig, samples: Sequence[Sample]) -> Diagram:
-    """Return stacked bars of one series: means over seeds of the panel's `parts`."""
+    """Return stacked bars for a figure of one series, of means over seeds of the panel's `parts`."""
     if len(figure.bars) != 1 or not panel.parts:
         raise SsdgymError(
             f"figure {figure.figure} of {figure.paper}: a stacked diagram shows the parts of one series; "
@@ -213,7 +213,7 @@ _CELL_INCHES = 0.62
 
 
 def heat_map(figure: FigureConfig, panel: PanelConfig, samples: Sequence[Sample]) -> Diagram:
-    """Return a heat map of means over seeds; variants differ in two fields, one along each axis."""
+    """Return a heat map of means over seeds. The variants must differ in two fields, which are the axes."""
     fields = _two_fields(figure)
     values = _values(panel, samples)
     maps = [(name, series) for name in workloads_of(samples) for series in figure.bars]
@@ -275,7 +275,7 @@ def _two_fields(figure: FigureConfig) -> tuple[str, str]:
     return varied[0], varied[1]
 
 
-#: The kinds of diagrams by the name that panels give.
+#: The kinds of diagrams, by the value of `diagram` in panels.
 DIAGRAM_KINDS: dict[str, Callable[[FigureConfig, PanelConfig, Sequence[Sample]], Diagram]] = {
     "bars": bars,
     "lines": lines,

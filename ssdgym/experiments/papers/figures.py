@@ -1,4 +1,4 @@
-"""Load the figures of papers, and make the list of their runs."""
+"""Load the figures of papers from `configs/papers`, and list their runs."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ class RealTrace(NamedTuple):
 
 
 def file_of(figure: FigureConfig, name: str, traces: Path | None, volumes: VolumeLayout) -> RealTrace | None:
-    """Return the real trace for a workload name; None if its file is not available.
+    """Return the real trace of a workload; None if there is no file of it.
 
-    Without a folder `traces`, only the figure's `files` are searched, in the folder SSDGYM_TRACES.
+    The folder `traces` is searched for a file of that name, and then for the path in the figure's `files`. If
+    `traces` is None, the folder SSDGYM_TRACES is searched for that path.
     """
     if figure.workloads_from == "synthetic":
         return None
@@ -51,7 +52,7 @@ def file_of(figure: FigureConfig, name: str, traces: Path | None, volumes: Volum
     own = figure.files.get(name)
     if own is None or folder is None or not (folder / own.path).is_file():
         return None
-    # A trace without times is played as a closed loop.
+    # A trace without times is played as a closed loop: a new request starts when an earlier one ends.
     ftl = {} if own.queue_depth is None else {"queue_depth": own.queue_depth}
     return RealTrace(TraceConfig(path=folder / own.path, skip_bad=own.skip_bad, volumes=volumes), ftl)
 
@@ -59,7 +60,7 @@ def file_of(figure: FigureConfig, name: str, traces: Path | None, volumes: Volum
 def workload_of(
     figure: FigureConfig, scale: ScaleConfig, name: str, file: RealTrace | None, synthetic: str
 ) -> WorkloadConfig:
-    """Return a workload of a figure at a scale."""
+    """Return the workload `name` of a figure at a scale: `file`, or if it is None the trace `synthetic`."""
     if figure.workloads_from == "configs":
         return load_workload(name)
     workload = file.config if file else load_workload(f"synthetic:{synthetic}")
@@ -82,7 +83,7 @@ def changed(workload: WorkloadConfig, changes: dict[str, Any]) -> WorkloadConfig
 
 
 def draws(figure: FigureConfig, workload: WorkloadConfig) -> bool:
-    """Return whether runs depend on the seed; for a recorded trace, only preconditioning can depend on it."""
+    """Return whether runs depend on the seed; those of a recorded trace do if their preconditioning does."""
     is_drawn = not isinstance(workload, PlayedConfig) or workload.is_drawn
     return is_drawn or figure.preconditioning in DRAWN_BY_THE_RUN
 
@@ -97,7 +98,10 @@ def papers() -> list[str]:
 
 
 def figures(paper: str, number: str | None = None, workloads: Sequence[str] = ()) -> list[FigureConfig]:
-    """Return the figures of a paper in their order, or only figure or panel `number`."""
+    """Return the figures of a paper in order, or only the figure or panel `number`.
+
+    If `workloads` are given, return only figures that have one of them.
+    """
     if paper not in papers():
         raise SsdgymError(f"there is no paper '{paper}' to reproduce: choose one of {', '.join(papers())}")
     shared, *documents = _documents(paper)
@@ -122,7 +126,7 @@ def figures(paper: str, number: str | None = None, workloads: Sequence[str] = ()
 
 
 def _documents(paper: str) -> list[dict[str, Any]]:
-    """Return the documents of a paper's file."""
+    """Return the YAML documents of a paper's file: the shared one, and then one per figure."""
     text = resources.files("ssdgym.configs").joinpath(_FOLDER, f"{paper}.yaml").read_text(encoding="utf-8")
     found, lines = [], 0
     for part in text.split("\n---\n"):
@@ -135,9 +139,9 @@ def _documents(paper: str) -> list[dict[str, Any]]:
 def _over_base(
     own: dict[str, Any], shared: dict[str, Any], by_number: dict[str, dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return the fields of a figure; missing ones are taken from its `base` or from the shared document.
+    """Return the fields of a figure; missing ones are those of the figure `base`, or of the shared document.
 
-    `base` names another figure. Departures of both are joined; scales are completed field by field.
+    Departures of both are joined; the fields of each scale are completed one by one.
     """
     base = own.get("base")
     under = shared if base is None else _over_base(by_number[base], shared, by_number)
@@ -152,9 +156,9 @@ def _over_base(
 
 
 def with_bars(figure: FigureConfig, policies: Sequence[str], agents: Sequence[str]) -> FigureConfig:
-    """Return a figure with more bars: the paper's own FTL, run by further policies or by agents.
+    """Return a figure with more bars: the FTL of the paper with other policies, or with agents that decide.
 
-    A figure that has no bar for that FTL, or one bar per device, is returned unchanged.
+    A figure that has no bar for the paper's FTL, or one bar per device, is returned unchanged.
     """
     added = {"agents": tuple(agents)}
     if figure.series == "policy":
@@ -166,7 +170,7 @@ def with_bars(figure: FigureConfig, policies: Sequence[str], agents: Sequence[st
 
 
 def learned_agents(paper: str) -> tuple[str, ...]:
-    """Return the rules of a paper's suite, and the first agent of each of its learned entries."""
+    """Return the rules of a paper's suite, and the first agent of each learned entry of the suite."""
     suite = _suite_of(paper)
     found = (*suite.rules, *(entry.agents[0] for entry in suite.agents if entry.agents))
     if not found:
@@ -179,7 +183,7 @@ def _suite_of(paper: str) -> SuiteConfig:
 
 
 def _part(figure: FigureConfig, number: str | None) -> FigureConfig | None:
-    """Return the figure (all of it if `number` is None) or only panel `number`; None if it has neither."""
+    """Return the figure if `number` is None or its own, only the panel `number` if it has one, else None."""
     if number in (None, figure.figure):
         return figure
     panels = tuple(panel for panel in figure.panels if figure.number_of(panel) == number)
@@ -206,8 +210,8 @@ def points_of(
 ) -> list[Point]:
     """Return the runs of a figure, each at its place.
 
-    If the folder `traces` lacks a trace, its synthetic trace is played. `seeds` replace the seeds of the
-    scale in runs that draw random numbers.
+    If there is no file of a trace (`file_of`), its synthetic trace is played. `seeds` replace the seeds of
+    the scale in runs that draw random numbers; other runs have the seed 1.
     """
     drawn = seeds or range(1, scale.seeds + 1)
     return [
@@ -267,7 +271,7 @@ def _points_on(
 
 
 def _length(length: LengthConfig | None, changes: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields that limit the length of a run; without any, a trace is played to its end."""
+    """Return the length of a run as fields of `RunSpec`; no fields: a trace is played to its end."""
     if length is None and not changes:
         return {}
     given = {} if length is None else length.model_dump()
@@ -275,7 +279,7 @@ def _length(length: LengthConfig | None, changes: dict[str, Any]) -> dict[str, A
 
 
 def _under(prefix: str, changes: dict[str, Any]) -> dict[str, Any]:
-    """Return the changes whose names begin with a prefix; the prefix is removed."""
+    """Return those of the changes whose names begin with `prefix`, without the prefix."""
     return {key.removeprefix(prefix): value for key, value in changes.items() if key.startswith(prefix)}
 
 

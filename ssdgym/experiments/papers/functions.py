@@ -1,7 +1,7 @@
 """Python functions that measure and judge claims which are neither a change nor a trend.
 
 A function is registered by `judges`. Its arguments are the claim, the comparisons and, as keywords, the
-`arguments` of the claim's YAML; it returns a `Found`. Write new functions here or in a module of your own.
+`arguments` of the claim's YAML. It returns a `Found`, or None if a workload that it needs was not run.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from ssdgym.experiments.papers.claims import (
 )
 from ssdgym.experiments.papers.samples import BySeed, Compared, Matrix, Place, Values
 
-#: The functions by name, each with the format of the claimed value.
+#: The functions by name, each with a format string that shows the claim's arguments as text.
 FUNCTIONS: dict[str, tuple[Callable[..., Found | None], str]] = {}
 
 
 def judges(claimed: str) -> Callable[[Callable[..., Found | None]], Callable[..., Found | None]]:
-    """Register the decorated function under its name; `claimed` is the format of the claim's arguments."""
+    """Register the decorated function; `claimed` is a format string that shows a claim's arguments."""
 
     def register(function: Callable[..., Found | None]) -> Callable[..., Found | None]:
         FUNCTIONS[function.__name__] = (function, claimed)
@@ -47,15 +47,15 @@ def judges(claimed: str) -> Callable[[Callable[..., Found | None]], Callable[...
 
 
 class FunctionClaim(Claim):
-    """A claim, such as one on a value, that a function of `ssdgym.experiments.papers.functions` judges."""
+    """A claim, such as a claim about a value, that a function in `FUNCTIONS` judges."""
 
     kind: Literal["function"]
     function: str = Field(description="Name of the function.")
     arguments: dict[str, Any] = Field(default_factory=dict, description="Keyword arguments of the function.")
     metrics_compared: Texts = Field(
         (),
-        description="Two other metrics; the function receives by how much the metric's change is nearer to "
-        "the first one's change than to the second one's.",
+        description="Two other metrics. Scores are then the distance of the metric's change from the change "
+        "of the first, minus its distance from the change of the second.",
     )
 
     @model_validator(mode="after")
@@ -73,21 +73,21 @@ class FunctionClaim(Claim):
 
     @property
     def metrics(self) -> Texts:
-        """The metrics with which the panel's metric is compared."""
+        """The two metrics to whose changes the change of the panel's metric is compared, if any."""
         return self.metrics_compared
 
     @property
     def averages_ratios(self) -> bool:
-        """Whether ratios are averaged; `extreme` and `between` judge each trace and average none."""
+        """Whether ratios to other bars are averaged; `extreme` and `between` judge each trace by itself."""
         return bool(self.against) and self.function not in ("extreme", "between")
 
     @property
     def measured_on(self) -> Texts:
-        """The workloads of the claim; `extreme` is measured on all workloads of the figure."""
+        """The workloads of the claim; empty for `extreme`, which needs all workloads of the figure."""
         return () if self.function == "extreme" else self.workloads
 
     def require_fit(self, where: str, workloads: Texts, variants: Texts) -> None:
-        """Raise a `ValueError` if `extreme` names no or all workloads, or `share` not two variants."""
+        """Raise `ValueError` if `extreme` names no or all workloads, or `share` lacks its variant or `at`."""
         super().require_fit(where, workloads, variants)
         if self.function == "share" and (len(self.variants), bool(self.at)) != (1, True):
             raise ValueError(f"claims a share in {where}; give one variant, and in at that of the bar")
@@ -122,9 +122,10 @@ class FunctionClaim(Claim):
 def value(
     claim: FunctionClaim, compared: Compared, *, claimed: float, beyond: float = 0.0, or_less: bool = False
 ) -> Found:
-    """Judge whether the mean of the metric, minus `beyond`, is between half and twice the claimed value.
+    """Judge whether (mean of the metric - `beyond`) is half to twice (`claimed` - `beyond`).
 
-    With `beyond=1`, a write amplification of 1.3 is 3 times 1.1. With `or_less`, smaller values hold too.
+    With `beyond=1`, a write amplification of 1.3 is 3 times 1.1. With `or_less`, the claim also holds if the
+    whole interval is at most `claimed`.
     """
     measured = compared.mean()
     share = (measured.value - beyond) / (claimed - beyond)
@@ -146,7 +147,7 @@ def at_most(claim: FunctionClaim, compared: Compared, *, claimed: float) -> Foun
 
 @judges("{low:+.1%} to {high:+.1%}")
 def between(claim: FunctionClaim, compared: Compared, *, low: float, high: float) -> Found:
-    """Judge whether the intervals of the lowest and the highest change of all workloads lie in a range."""
+    """Judge whether all workloads' changes lie in a range, by the intervals of the lowest and the highest."""
     least, most = (compared.estimate(partial(pick, axis=-1)) for pick in (np.min, np.max))
     verdict = undecided(least, compared) or holds(low <= limits(least)[0] and limits(most)[1] <= high)
     return Found((least, most), verdict, f"{least.value:+.1%} to {most.value:+.1%}")
@@ -154,9 +155,9 @@ def between(claim: FunctionClaim, compared: Compared, *, low: float, high: float
 
 @judges("{claimed:.1%}")
 def share(claim: FunctionClaim, compared: Compared, *, claimed: float, within: float | None = None) -> Found:
-    """Judge whether the metric's ratio to a bar at another variant is 0.5 to 2 times the claimed ratio.
+    """Judge whether the ratio to a bar at another variant is half to twice `claimed` and on its side of 1.
 
-    If `within` is given, the ratio may differ from the claimed ratio by at most `within` instead.
+    If `within` is given, the whole interval must instead be at most `within` away from `claimed`.
     """
     measured = compared.mean()
     low, high = limits(measured)
@@ -174,10 +175,10 @@ def share(claim: FunctionClaim, compared: Compared, *, claimed: float, within: f
 
 @judges("{which}")
 def extreme(claim: FunctionClaim, compared: Compared, *, which: Literal["lowest", "highest"]) -> Found | None:
-    """Judge whether the workloads that the claim names have the lowest or highest values of all.
+    """Judge whether the workloads that the claim names have the lowest or highest values or changes of all.
 
     The lowest change is the largest fall. The measured number is the distance between the named workloads and
-    the nearest other workload. All named workloads must have been run.
+    the nearest other workload. Return None if a named workload, or every other one, was not run.
     """
     if not set(claim.workloads) < set(compared.workloads.tolist()):
         return None
@@ -189,7 +190,7 @@ def extreme(claim: FunctionClaim, compared: Compared, *, which: Literal["lowest"
 
     measured = compared.estimate(distance)
     verdict = holds(on_side(measured, side))
-    # If nothing changes, the order of the changes is noise.
+    # If all changes are tiny, their order is due to chance.
     largest = np.abs(compared.scores.mean(axis=0)).max(initial=0.0)
     if verdict == "holds" and claim.against and max(abs(measured.value), largest) < SMALLEST:
         verdict = "negligible"
@@ -201,7 +202,7 @@ def extreme(claim: FunctionClaim, compared: Compared, *, which: Literal["lowest"
 
 @judges("nearer to {metrics[0]} than to {metrics[1]}")
 def resembles(claim: FunctionClaim, compared: Compared) -> Found:
-    """Judge whether the metric's changes are nearer to those of one given metric than to those of another."""
+    """Judge whether the metric's change is nearer to that of the first of two metrics than of the second."""
     measured, carrier = compared.mean(), compared.carrier(-1.0)
     verdict = holds(on_side(measured, -1.0))
     if verdict == "holds" and carrier:

@@ -1,4 +1,4 @@
-"""Report a reproduced figure: its numbers, its claims, its departures from the paper, and its costs."""
+"""Report a reproduced figure: numbers, claims, departures from the paper, time and memory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def diagrams_of(figure: FigureConfig, samples: Sequence[Sample]) -> list[Diagram
 
 @styled()
 def draw(figure: FigureConfig, diagrams: Sequence[Diagram], path: Path) -> Path:
-    """Draw a figure."""
+    """Draw the diagrams of a figure one below the other, and write the picture to `path`; return `path`."""
     width = max(6.4, *(diagram.width for diagram in diagrams))
     picture = Figure(figsize=(width, 1.1 + 2.9 * len(diagrams)), layout="constrained")
     rows = picture.subplots(len(diagrams), squeeze=False)[:, 0]
@@ -44,7 +44,7 @@ def draw(figure: FigureConfig, diagrams: Sequence[Diagram], path: Path) -> Path:
     return save_figure(picture, path)
 
 
-#: Metrics: pages that a trace touches, how many remain modulo the logical pages, and the logical pages.
+#: Metrics: pages that a trace touches, pages that are touched modulo the logical pages, and logical pages.
 _FOOTPRINT = ("workload/trace_pages", "workload/footprint_pages", "logical_pages")
 #: Metrics: page writes to pages that the trace has written before, and all page writes.
 _REWRITTEN = ("workload/rewritten_pages", "workload/written_pages")
@@ -54,7 +54,7 @@ _MIB = 2**20
 
 
 def claim_lines(number: str, checked: Sequence[CheckedClaim]) -> list[str]:
-    """Return one line per claim of a panel: claim, measurement and verdict."""
+    """Return one line per claim of panel `number`: claim, measurement and verdict."""
     return [
         f"figure {number}: {one.claim.said} ({one.claim.source}) | paper {one.claim.describe()} "
         f"| here {one.measured_text} | {one.verdict_text}"
@@ -69,9 +69,9 @@ def claims_table(panels: Sequence[tuple[FigureConfig, str, Sequence[CheckedClaim
         panels: figure, number and checked claims of each panel.
 
     Returns:
-        One row per claim. `ours` marks claims that the paper does not make. `value`, `low` and `high` are the
-        first measured number and its interval, empty if nothing was measured. `per_workload` has the mean of
-        the comparisons on each workload.
+        One row per claim. `ours` is True for claims that the paper does not make. `value`, `low` and `high`
+        are the first measured number and its interval, NaN if nothing was measured. `per_workload` is text
+        with the mean of the comparisons on each workload.
     """
     rows = []
     for figure, number, checked in panels:
@@ -99,12 +99,12 @@ def claims_table(panels: Sequence[tuple[FigureConfig, str, Sequence[CheckedClaim
 
 
 def beside(claims: pd.DataFrame, **others: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of claims with columns for other measurements, such as those of another version.
+    """Return a table of claims with columns for other measurements of them, such as at another scale.
 
     Args:
         claims: table from `claims_table` or from `claims.csv`.
         others: further tables of claims by NAME. Each adds the columns `measured_NAME` and `verdict_NAME`,
-            which are empty for claims that the table lacks.
+            with NaN for claims that are not in the further table.
     """
     key = ["paper", "figure", "claim", "claimed"]
     for name, other in others.items():
@@ -119,7 +119,7 @@ def markdown(
     panels: Sequence[tuple[Diagram, Sequence[CheckedClaim]]],
     samples: Sequence[Sample],
 ) -> str:
-    """Return a Markdown report of the figure: its runs, and the table and the claims of each panel."""
+    """Return a Markdown report of a figure: tables and claims of its panels, departures, and what was run."""
     name, amount = scale
     results = [sample.result for sample in samples]
     lines = [f"# {figure.paper}, figure {figure.figure}: {figure.title}", "", f"Scale `{name}`."]
@@ -158,7 +158,7 @@ def _panel_lines(figure: FigureConfig, diagram: Diagram, checked: Sequence[Check
 
 
 def table_of(figure: FigureConfig, diagram: Diagram, *, notes: bool) -> Table:
-    """Return a table of the numbers of a diagram."""
+    """Return a table of the numbers of a diagram, with intervals if `notes`."""
     rows = tuple(
         (*map(Entry, row.names), *(_entry(estimate, notes=notes) for estimate in row.estimates))
         for row in diagram.rows
@@ -177,9 +177,9 @@ def assumed_lines(results: Sequence[Result]) -> list[str]:
 
 
 def footprint_lines(results: Sequence[Result]) -> list[str]:
-    """Return lines with the pages that each trace touches, and how many remain modulo the logical pages.
+    """Return lines with the number of pages that each trace touches, all and modulo the logical pages.
 
-    A generated workload is made for the device, so its line has only the second number. Numbers are means
+    A generated workload touches only logical pages, so its line has only the second number. Numbers are means
     over seeds. Devices with equal numbers share a line.
     """
     means = _metrics(results, _FOOTPRINT).groupby(["workload", "device"], sort=False).mean().round()
@@ -202,7 +202,7 @@ def _metrics(results: Sequence[Result], names: Sequence[str]) -> pd.DataFrame:
 
 
 def played_lines(results: Sequence[Result]) -> list[str]:
-    """Return lines on the played traces: files, touched pages and rewritten pages."""
+    """Return lines on the workloads of results: those from files, touched pages and rewritten pages."""
     names = dict.fromkeys(result.workload for result in results if result.measured(_OF_A_FILE))
     of_files = [f"played from files: {', '.join(names)}"] if names else []
     return [*of_files, *footprint_lines(results), *rewrite_lines(results)]
@@ -215,7 +215,7 @@ def written_lines(samples: Sequence[Sample]) -> list[str]:
 
 
 def rewrite_lines(results: Sequence[Result]) -> list[str]:
-    """Return lines with the share of a trace's page writes that rewrite a page, over all seeds."""
+    """Return lines with the share of page writes to pages that the workload has written before."""
     sums = _metrics(results, _REWRITTEN).groupby("workload", sort=False)[[*_REWRITTEN]].sum()
     return [
         f"rewrites of {workload}: {again / written:.1%} of the pages that it writes"
@@ -225,7 +225,7 @@ def rewrite_lines(results: Sequence[Result]) -> list[str]:
 
 
 def device_lines(figure: FigureConfig) -> list[str]:
-    """Return lines with the assumed fields of the figure's devices, from the devices' files."""
+    """Return lines with the assumed fields of the figure's devices, and the reasons."""
     return [
         f"assumed of {name}, {field}: {reason}"
         for name in figure.all_devices
@@ -248,7 +248,7 @@ def paths_of(figure: FigureConfig, out: Path) -> tuple[Path, Path]:
 
 
 def cost_lines(results: Sequence[Result]) -> list[str]:
-    """Return lines with the time of each workload, the peak memory, and the memory of policy tables."""
+    """Return lines with the time of each workload, the peak memory, and the table sizes in the controller."""
     seconds: dict[str, list[float]] = {}
     tables: dict[str, float] = {}
     for result in results:

@@ -1,4 +1,4 @@
-"""Results at their places in a figure, values of metrics at these places, and comparisons of values."""
+"""Results at their places in a figure, values of metrics at these places, and comparisons of the values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ssdgym.experiments.statistics import Estimate, stratified_bootstrap
 
 
 class Place(NamedTuple):
-    """A place in a figure: the bar of a series in the group of a workload and a variant."""
+    """A place in a figure: the bar `series` in the group of a workload and a variant."""
 
     series: str
     workload: str
@@ -40,14 +40,14 @@ class Sample:
 
 @dataclass(frozen=True)
 class Point:
-    """A run and its place in a figure; `exact`: the run draws no random numbers, so one seed is enough."""
+    """A run and its place in a figure. If `exact`, the run draws no random numbers, so one seed is enough."""
 
     place: Place
     run: RunSpec
     exact: bool = False
 
     def with_result(self, result: Result) -> Sample:
-        """Return a sample: the result of the run at its place."""
+        """Return the sample with the result of the run."""
         device = self.run.device
         assert isinstance(device, DeviceConfig)
         spare = device.geometry.physical_pages - device.logical_pages
@@ -63,7 +63,7 @@ Values = dict[Place, BySeed]
 
 
 def values_of(samples: Sequence[Sample], metric: str, per_unit: float = 1.0) -> Values:
-    """Return the values of a metric, divided by `per_unit`, at the places where every seed has a value.
+    """Return the values of a metric, divided by `per_unit`; leave out places where a seed has no value.
 
     The metric `A per B` is A divided by B; it has no value if B is 0.
     """
@@ -89,9 +89,9 @@ def _value_of(result: Result, metric: str) -> float | None:
 
 
 def relative(values: Values, base: str, variant: str = "") -> Values:
-    """Divide values by those of the series `base` for the same seed; leave out places with a divisor of 0.
+    """Divide values by those of the bar `base` for the same workload and seed; skip places that lack them.
 
-    The divisors are taken from `variant`; if this is empty, each value is divided within its own variant.
+    The divisor is that at `variant`, or if it is empty at the value's variant. 0 counts as missing.
     """
     found: Values = {}
     for place, scores in values.items():
@@ -102,12 +102,12 @@ def relative(values: Values, base: str, variant: str = "") -> Values:
 
 
 def workloads_of(samples: Sequence[Sample]) -> tuple[str, ...]:
-    """Return the workloads that were run, in order."""
+    """Return the workloads of samples, in order of first appearance."""
     return tuple(dict.fromkeys(sample.place.workload for sample in samples))
 
 
 def writes_per_spare_page(samples: Sequence[Sample]) -> dict[str, float]:
-    """Return the host pages written per spare page, for each workload the smallest quotient of its runs."""
+    """Return, by workload, the host pages written per spare page of the device: the least of its runs."""
     found: dict[str, float] = {}
     for sample in samples:
         share = sample.result.metric("host_pages_written") / sample.spare_pages
@@ -118,7 +118,7 @@ def writes_per_spare_page(samples: Sequence[Sample]) -> dict[str, float]:
 
 Matrix = NDArray[np.float64]
 
-#: The 0.975 quantiles of Student's t for 1 to 10 degrees of freedom; the last is also used for more than 10.
+#: The 0.975 quantiles of Student's t for 1 to 10 degrees of freedom. For more, the last one is used.
 _STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 
 
@@ -126,9 +126,9 @@ class Column(NamedTuple):
     """One comparison on one workload.
 
     Attributes:
-        scores: changes or values, by seed.
-        name: names of the variant and of the other bar, if there are several; otherwise empty.
-        base: mean of the divisor over its seeds; NaN if there is no divisor.
+        scores: changes (-0.2 is 20 % less) or values, by seed.
+        name: names the variant, and the other bar, where the claim has several; otherwise empty.
+        base: mean over the seeds of the value by which was divided; NaN if nothing was divided.
         weight: weight of the comparison in a mean.
     """
 
@@ -146,8 +146,8 @@ class Compared:
         scores: shape `(seeds, comparisons)`: changes (-0.2 is 20 % less), or values in the panel's unit.
         workloads: workload of each comparison, shape `(comparisons,)`.
         names: variant and other bar of each comparison; empty if there is only one variant and one other bar.
-        weights: weight of each comparison in a mean; empty if all have the same weight.
-        exact: whether no run drew random numbers, so that the only row of scores holds for any seed.
+        weights: weight of each comparison in a mean; empty: equal weights.
+        exact: whether no run drew random numbers. The only row of scores then holds for any seed.
     """
 
     scores: Matrix
@@ -157,10 +157,10 @@ class Compared:
     exact: bool = False
 
     def estimate(self, statistic: Callable[[Matrix], Any]) -> Estimate:
-        """Estimate a statistic over the comparisons, each of which is averaged over its seeds.
+        """Estimate a statistic over the comparisons, each of which is averaged over the seeds.
 
-        The statistic reduces the last axis. The interval is from a bootstrap over seeds. A single comparison
-        has Student's interval, because a bootstrap of few numbers never leaves their range.
+        The statistic reduces the last axis. The interval is from a bootstrap over seeds. For one comparison,
+        it is Student's, because a bootstrap of few numbers never leaves their range.
         """
         seeds, comparisons = self.scores.shape
         if seeds > 1 and comparisons == 1:
@@ -200,12 +200,12 @@ class Compared:
         return replace(self, scores=self.scores[:half]), replace(self, scores=self.scores[half:])
 
     def part(self, kept: slice) -> Compared:
-        """Return some of the comparisons."""
+        """Return the comparisons whose indices are in `kept`."""
         return Compared(
             self.scores[:, kept], self.workloads[kept], self.names[kept], self.weights[kept], self.exact
         )
 
     def name_of(self, index: int) -> str:
-        """Return the workload of a comparison, with its variant and the other bar if there are several."""
+        """Return the name of a comparison: its workload, and its entry in `names` if there is one."""
         workload, name = str(self.workloads[index]), self.names[index] if self.names else ""
         return f"{workload} {name}" if name else workload

@@ -206,7 +206,7 @@ def _number(text: str | None) -> float | None:
 
 
 def varied_fields(results: Sequence[Result]) -> Iterator[str]:
-    """Yield the device fields and FTL options that are numbers in all results and have at least two values."""
+    """Yield the device fields and FTL options that are numbers in all results and have several values."""
     fields = [_fields(result) for result in results]
     for name in dict.fromkeys(name for found in fields for name in found):
         values = {_number(found.get(name)) for found in fields}

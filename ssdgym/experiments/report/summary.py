@@ -32,10 +32,10 @@ Place = tuple[str, str]
 def side_by_side(results: Sequence[Result], learned: Collection[str] = ()) -> tuple[list[Result], list[str]]:
     """Return results with short names of policies and FTLs, and the short names of learned policies.
 
-    If there are several FTLs on a device and workload, names of policies begin with the name of the FTL, which
-    replaces the name of a single policy. Options common to all FTLs remain part of the task. An FTL with larger
-    logical pages than another counts a page of which the host writes a part as a whole page, so its write
-    amplification is left out if it made read-modify-writes.
+    If there are several FTLs on a device and workload, names of policies begin with the name of the FTL,
+    which replaces the name of a single policy. Options common to all FTLs remain part of the task. An FTL
+    with larger logical pages than another counts a page of which the host writes a part as a whole page, so
+    its write amplification is left out if it made read-modify-writes.
     """
     shared, finest = _shared(results), dict[Place, float]()
     for result in results:

@@ -31,7 +31,7 @@ class Entry:
 
     @classmethod
     def of(cls, value: float, low: float | None, high: float | None, text: Callable[[float], str]) -> Entry:
-        """Return an entry with a number and its interval in brackets; without limits, only with the number."""
+        """Return an entry with a number and its interval in brackets, or without limits only the number."""
         if low is None or high is None or math.isnan(low):
             return cls(text(value), number=value)
         return cls(text(value), f"[{text(low)}, {text(high)}]", value)
