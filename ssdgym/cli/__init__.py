@@ -1,9 +1,8 @@
 """The command line: `ssdgym run | evaluate | replay | report | train | tune | list | trace | ...`.
 
-Exit codes: 0 done, 1 something failed and was reported (a check of `doctor`, a run of `evaluate`, a trial of
-`tune`, a result that does not reproduce), 2 wrong input (one sentence on stderr), 130 interrupted by Ctrl-C,
-143 terminated by SIGTERM.
-Each command imports its modules only when it runs, so `ssdgym --help` is fast.
+Exit codes: 0 done; 1 something failed and was reported (a check of `doctor`, a run of `evaluate`, a trial of
+`tune`, a result that `replay` does not reproduce); 2 wrong input (one sentence on stderr); 130 interrupted by
+Ctrl-C; 143 terminated by SIGTERM. Each command imports its modules when it runs, so `ssdgym --help` is fast.
 """
 
 from __future__ import annotations
@@ -90,7 +89,7 @@ def _of_every_command(
 
 @cache
 def command_tree(app: typer.Typer = app) -> Any:
-    """Return the tree of commands; it is built only once, since that takes a tenth of a second."""
+    """Return the Click command of a Typer app; cached, because building it takes a tenth of a second."""
     tree: Any = typer.main.get_command(app)
     shared = typer.Typer(add_completion=False)
     shared.command()(_of_every_command)
@@ -104,10 +103,10 @@ def command_tree(app: typer.Typer = app) -> Any:
 
 
 def main(arguments: Sequence[str] | None = None, app: typer.Typer = app, name: str = "ssdgym") -> int:
-    """Run a command line and return its exit code; SIGTERM ends the command as Ctrl-C does.
+    """Run a command line and return its exit code; SIGTERM interrupts the command as Ctrl-C does.
 
     Args:
-        arguments: the command line; by default that of the process.
+        arguments: the words after the program's name; None: those of the process.
         app: the Typer app that has the commands.
         name: name of the program in messages.
     """
@@ -139,7 +138,7 @@ def main(arguments: Sequence[str] | None = None, app: typer.Typer = app, name: s
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # since Python flushes at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python's flush at exit would fail
         status = _refuse("no space is left on the device that is written to; free some")
     finally:
         warnings.formatwarning = usual_warning

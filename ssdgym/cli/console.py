@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.table import Table
 
-#: Exit code of a command that reports a failed check, run, trial or comparison.
+#: Exit code of a command that reports a failed check, run or trial, or a result that does not reproduce.
 FAILED = 1
-#: Width of the output in columns without a terminal, enough for the rows of most tables on one line each.
+#: Width of the output, in columns, if there is no terminal; most rows of tables then fit on one line.
 WIDTH = 120
 
 
@@ -31,7 +31,7 @@ def show(data: Any, parts: Iterable[Any], width: int = WIDTH) -> None:
 
     Args:
         data: results to print with `--json`, as one document; NaN and infinite numbers are an error.
-        parts: rich tables and lines to print without `--json`.
+        parts: tables of rich, and lines of text, to print without `--json`.
         width: width of the output in columns if there is no terminal.
     """
     if _format["json"]:
@@ -49,7 +49,7 @@ def show(data: Any, parts: Iterable[Any], width: int = WIDTH) -> None:
 
 
 def table(rows: Iterable[Mapping[str, Any]]) -> Table:
-    """Return a table with a column per key, columns of numbers last; the first column is never wrapped."""
+    """Return a table with a column per key of the first row, columns of numbers last; column 1 unwrapped."""
     from rich import box
     from rich.table import Table
 
@@ -65,7 +65,7 @@ def table(rows: Iterable[Mapping[str, Any]]) -> Table:
 
 
 def facts(data: Mapping[str, Any], before: str = "") -> Iterator[dict[str, Any]]:
-    """Yield a row for each value in nested mappings, named by its keys; skip empty values and tables."""
+    """Yield a row per value of nested mappings, named by its keys; skip empty values and lists of mappings."""
     for key, value in data.items():
         if isinstance(value, Mapping):
             yield from facts(value, f"{before}{key} ")
@@ -85,8 +85,7 @@ def _text(value: Any) -> str:
 def progress_bar(unit: str) -> Iterator[Callable[[float, float | None], None]]:
     """Show a progress bar on stderr, with rate and remaining time, if stderr is a terminal.
 
-    Yield a function that moves the bar; it takes the amount done and the total (None if unknown). `unit` is a
-    plural noun.
+    Yield a function to call with the amount done and the total (None if unknown). `unit` is a plural noun.
     """
     from rich import progress
     from rich.console import Console

@@ -1,4 +1,4 @@
-"""`ssdgym demo`: watch a placement learn online, train PPO from scratch, and compare with heuristics."""
+"""`ssdgym demo`: watch a placement rule learn online, train PPO, and compare both with heuristics."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ssdgym.errors import needing
 
 _VICTIMS = "cost_benefit(since_close=1)"
 LEARNED = f"{_VICTIMS}+td_lifetime"
-#: Policies whose rules start with an empty memory, by the names that are printed.
+#: Policies that are watched, by the names that are printed. None of them was trained before.
 WATCHED = {
     "greedy": "greedy+sep_gc",
     "sepbit": f"{_VICTIMS}+sepbit",
     "fadac": f"{_VICTIMS}+fadac(inclusive=1)",
     "td_lifetime": LEARNED,
 }
-#: The workloads, which run one after the other on the same devices.
+#: The workloads, which each device runs one after the other.
 PHASES = ("zipf99", "drifting")
-#: Host pages per measurement, and measurements per workload.
+#: Host pages per window (one measurement), and windows per workload.
 WINDOW, WINDOWS = 4_096, 32
 
 
@@ -63,7 +63,7 @@ def demo(ppo: bool = True, out: Path = Path("results/demo")) -> None:
 
 
 def watch(windows: int = WINDOWS, seed: int = 50_000) -> dict[str, list[float]]:
-    """Print each policy's write amplification in some windows of host pages; return those of all windows."""
+    """Run `WATCHED` on new devices; return write amplification by policy and window, and print a part of it."""
     from ssdgym.config.device import load_device
     from ssdgym.simulator import Simulator
     from ssdgym.workloads.stream import load_workload, open_on

@@ -15,7 +15,7 @@ from ssdgym.cli.console import FAILED, note, show, table
 from ssdgym.errors import SsdgymError
 from ssdgym.files import writable_folder
 
-#: A small device of each FTL family, and its environments; the family that takes longest to compile is first.
+#: A small device of each FTL family, and the family's environments; what takes longest to compile is first.
 _FAMILIES = {
     "tiny": ("EraseVictim", "ParallelErase", "Placement", "JointGC", "BackgroundGC", "WearLevel"),
     "subftl-tiny": ("SubpageRegion",),
@@ -24,7 +24,7 @@ _FAMILIES = {
 
 
 def _use_every_entry(device: str, environments: tuple[str, ...]) -> None:
-    """Run a small device with and without simulated time, and take one step in each environment."""
+    """Run a device with and without simulated time, and step environments, so that all code is compiled."""
     import gymnasium as gym
 
     from ssdgym.simulator import Simulator
@@ -59,7 +59,7 @@ def doctor(compiles: bool = False) -> int:
 
 
 def check_all() -> Iterator[tuple[str, str, str]]:
-    """Yield the name, status (`ok`, `note` or `failed`) and message of every check."""
+    """Make every check; yield its name, status (`ok`, `note` or `failed`) and message."""
     yield "python", "ok", platform.python_version()
     yield "cores", "ok", f"{len(os.sched_getaffinity(0))} usable, load average {os.getloadavg()[0]:.1f}"
     yield from _packages()
@@ -73,7 +73,7 @@ def check_all() -> Iterator[tuple[str, str, str]]:
 
 
 def _packages() -> Iterator[tuple[str, str, str]]:
-    """Compare installed packages with those that ssdgym and its extra `agents` require."""
+    """Compare the installed packages with the requirements of ssdgym and its extra `agents`."""
     from packaging.requirements import Requirement
 
     for required in map(Requirement, metadata.requires("ssdgym") or []):
@@ -104,7 +104,7 @@ def _cache() -> tuple[str, str]:
 
 
 def _compiler() -> tuple[str, str]:
-    """Compile and run a function of one line; compiling the engine would take a minute or two."""
+    """Compile and run a function of one line, because the engine would take a minute or two."""
     from ssdgym.engine.core.kernel import helper
 
     started = time.perf_counter()

@@ -103,11 +103,11 @@ def carry_out(
     address: str | None = None,
     trust: bool = False,
 ) -> tuple[Mapping[str, Source], list[Result]]:
-    """Run an experiment, store every finished run, and return its agents by name, and its results.
+    """Run an experiment, store every finished run in `folder`, and return its agents by name and its results.
 
     Code of agents and policies is executed only if the command line names them (`typed`), or if `trust` is
-    set. `address` is the address of a Ray cluster, or `local` for a new cluster on this machine. If a run
-    has failed, the other results are written, and the command ends with the failures.
+    set. `address` is the address of a Ray cluster, or `local` for a new cluster on this machine. If a run has
+    failed, the other results are written, the failures are printed, and `typer.Exit` is raised with code 1.
     """
     from ssdgym.agents.playing.agents import names_callable
     from ssdgym.experiments.runs.config import agent_labels, expand
@@ -116,7 +116,7 @@ def carry_out(
 
     if workers is not None and address not in (None, "local"):
         raise SsdgymError(f"--workers {workers}: a cluster at {address} has its own; leave --workers out")
-    # Files may be from strangers, so code that they name needs trust; the user has typed the command line.
+    # Experiment files may be from strangers, so code that they name is executed only with `trust`.
     trusted = {text for text in typed if names_callable(text) or modules_of(text)}
     if trust:
         trusted = {*config.agents, *config.policies}
@@ -140,7 +140,7 @@ def carry_out(
 def run_stored(
     runs: Sequence[RunSpec], folder: Path, workers: int | None = None, address: str | None = None
 ) -> GridReport:
-    """Run a grid with a progress bar; print how many runs are stored, and on Ctrl-C how to continue."""
+    """Carry out the runs that `folder` does not store yet, with a progress bar; print how to continue."""
     from ssdgym.experiments.runs.evaluate import run_locally
     from ssdgym.experiments.runs.grid import Grid, run_grid
     from ssdgym.experiments.runs.ray_runner import run_on_ray

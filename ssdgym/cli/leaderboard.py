@@ -12,7 +12,7 @@ from ssdgym.errors import SsdgymError
 
 #: The default suites.
 SUITES = ("wa", "memory", "latency")
-#: Width of the output in columns without a terminal, enough to print long names of policies on one line.
+#: Width of the output, in columns, if there is no terminal; long names of policies then fit on one line.
 _WIDTH = 150
 
 
@@ -33,9 +33,9 @@ def leaderboard(
 ) -> None:
     """Rank policies, agents and bounds (rules that use the future).
 
-    The best fixed pair scores 0, the best bound 1. With --policy or --agent, only these are ranked, and the
-    suite's baseline scores 0. Other options override the suite. Writes leaderboard.md and leaderboard.json.
-    Repeat an interrupted command to continue it.
+    The best pair of victim rule and placement scores 0, the best bound 1. With --policy or --agent, only these,
+    the bounds and the suite's baseline (score 0) are ranked. Other options override the suite. Writes
+    leaderboard.md and leaderboard.json. Repeat an interrupted command to continue it.
 
     Examples:
         ssdgym leaderboard

@@ -1,4 +1,4 @@
-"""`ssdgym list`: print the names of policies, devices and so on, also those that `--import` registers."""
+"""`ssdgym list`: print the names of policies, devices and so on, with those that `--import` registers."""
 
 from __future__ import annotations
 

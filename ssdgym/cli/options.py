@@ -1,4 +1,4 @@
-"""Arguments and options of all commands, and functions that parse their texts."""
+"""Arguments and options of all commands, and functions that parse the texts of their values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def parse_seeds(text: str) -> tuple[int, ...]:
         raise SsdgymError(f"--seeds {text!r}: {error}") from None
 
 
-#: Arguments and options by the name of the command's parameter; a name means the same in every command.
+#: Arguments and options by name of the parameter of a command. A name means the same in every command.
 OPTIONS: dict[str, Any] = {
     # What is run.
     "experiment": Argument(help="Name of an experiment in configs/experiments, or a YAML file."),
@@ -135,7 +135,7 @@ OPTIONS: dict[str, Any] = {
 
 
 def command(function: Command) -> Command:
-    """Add the descriptions in `OPTIONS` to the parameters of a command; list parameters may be repeated."""
+    """Add to each parameter of a command its option in `OPTIONS`; one of type `Texts` may be repeated."""
     hints = get_type_hints(function, include_extras=True)
     for name in hints.keys() & OPTIONS.keys():
         info = copy(OPTIONS[name])
@@ -144,15 +144,15 @@ def command(function: Command) -> Command:
         hints[name] = Annotated[hints[name], info]
     function.__annotations__ = hints
     text, heading, examples = (function.__doc__ or "").partition("Examples:")
-    function.__doc__ = text + heading + examples.replace("\n", "\n\n")  # or Typer would join their lines
+    function.__doc__ = text + heading + examples.replace("\n", "\n\n")  # or Typer would join lines
     return function
 
 
 def parse_pairs(option: str, texts: Iterable[str] | None) -> dict[str, Any]:
-    """Return values by name, from the `NAME=VALUE` texts of an option; values are YAML.
+    """Parse texts `NAME=VALUE` of `option`, such as `--ftl`; return the values by name. A value is YAML.
 
     Raises:
-        SsdgymError: a text is not `NAME=VALUE`, or two texts set the same name.
+        SsdgymError: a text is not `NAME=VALUE`, or two texts set the same field or a part of it.
     """
     from ssdgym.config.loading import parse_value
 
@@ -170,7 +170,7 @@ def parse_pairs(option: str, texts: Iterable[str] | None) -> dict[str, Any]:
 
 
 def chosen_workload(source: str, fields: Texts, columns: str | None, transforms: Texts = None) -> Any:
-    """Return a workload changed by options: fields are set, and transforms are appended.
+    """Return the workload `source`, with fields set by `--set` and `--columns`, and transforms appended.
 
     Raises:
         SsdgymError: there is no such workload, or it has no such field.
@@ -189,7 +189,7 @@ def chosen_workload(source: str, fields: Texts, columns: str | None, transforms:
 
 
 def environment_fields(name: str | None, arguments: Texts) -> dict[str, Any]:
-    """Return the fields of `EnvironmentConfig` that the options set."""
+    """Return the fields of `EnvironmentConfig` that `--environment` and `--env-arg` set."""
     from ssdgym.agents.playing.agents import read_parameters
 
     kwargs = read_parameters("--env-arg", arguments or ())

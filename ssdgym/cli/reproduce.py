@@ -65,7 +65,7 @@ def reproduce(
         points_of(one, amount, traces, volumes or "end_to_end", seeds or ())
         for one, amount in zip(chosen, amounts, strict=True)
     ]
-    runs = {repr(point.run): point.run for own in points for point in own}  # figures share them
+    runs = {repr(point.run): point.run for own in points for point in own}  # figures may share runs
     folder = out or Path("results/reproduce", paper, scale)
     done = run_stored(list(runs.values()), folder, workers)
     failed = {repr(failure.run) for failure in done.failures}
@@ -95,9 +95,9 @@ def reproduce(
 def _report(
     figure: FigureConfig, scale: tuple[str, ScaleConfig], samples: Sequence[Sample], folder: Path
 ) -> tuple[dict[str, Any], list[Any], list[Any]]:
-    """Write a figure's results, tables, picture and claims; return data for JSON, parts to print, claims.
+    """Write a figure's results, tables, picture and claims; return the arguments of `show`, and the claims.
 
-    Only the tables in the Markdown file show intervals, because a terminal is too narrow for them.
+    The printed tables have no intervals, because a terminal is too narrow for them.
     """
     from ssdgym.experiments.papers import report
     from ssdgym.experiments.papers.checks import check_claims

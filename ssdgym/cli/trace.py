@@ -1,4 +1,4 @@
-"""`ssdgym trace`: describe a trace, convert it, and fit a synthetic trace to it."""
+"""`ssdgym trace`: describe a trace, convert it to another format, and fit a synthetic trace to it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ssdgym.workloads.traces.recorded import PlayedConfig
     from ssdgym.workloads.traces.statistics import RecordSummary
 
-#: Largest number of volumes that are listed, since a trace may have thousands of volumes.
+#: Largest number of volumes to list. A trace may have thousands.
 TOP_VOLUMES = 8
 
 trace = typer.Typer(help="Look at traces and synthetic traces, and convert them.", no_args_is_help=True)
@@ -32,10 +32,10 @@ def fit(
     seed: int = 0,
     out_file: Path | None = None,
 ) -> None:
-    """Fit a synthetic trace with memory to a trace, save it as --out (YAML), and print statistics of both.
+    """Make a synthetic trace that resembles a trace, save it as --out (YAML), and print statistics of both.
 
     The synthetic trace contains no request of the trace, so you can publish it if the trace is confidential.
-    About 30 candidates of the trace's length are generated; --transform "head(requests=100000)" saves time.
+    About 30 candidates as long as the trace are generated; --transform "head(requests=100000)" saves time.
 
     Examples:
         ssdgym trace fit trace.csv.gz --out twin.yaml
@@ -180,7 +180,7 @@ def _recorded(source: str, fields: Texts, columns: str | None, transforms: Texts
 
 
 def _summary(config: PlayedConfig, source: str, seed: int) -> RecordSummary:
-    """Return the summary of a trace; raise if it has no request."""
+    """Return the summary of a trace; raise `SsdgymError` if it has no request."""
     from ssdgym.workloads.traces.statistics import summarize
 
     with progress_bar("requests") as advance:
@@ -191,7 +191,7 @@ def _summary(config: PlayedConfig, source: str, seed: int) -> RecordSummary:
 
 
 def understood(config: WorkloadConfig) -> list[str]:
-    """Return lines that say how a trace was read; there are none for other workloads."""
+    """Return lines that say how a trace is read, such as its format; other workloads have none."""
     from ssdgym.workloads.traces.recorded import PlayedConfig
 
     origin = config.origin() if isinstance(config, PlayedConfig) else {}
