@@ -65,7 +65,7 @@ def table(rows: Iterable[Mapping[str, Any]]) -> Table:
 
 
 def facts(data: Mapping[str, Any], before: str = "") -> Iterator[dict[str, Any]]:
-    """Yield a row per value of nested mappings, named by its keys; skip empty values and lists of mappings."""
+    """Yield a row per value of nested mappings, named by keys; skip empty values and lists of mappings."""
     for key, value in data.items():
         if isinstance(value, Mapping):
             yield from facts(value, f"{before}{key} ")

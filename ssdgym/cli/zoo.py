@@ -71,8 +71,8 @@ def watch(
 ) -> None:
     """Run an episode in the terminal, and show the pages of every block, the candidates and the choices.
 
-    The terminal shows ten decisions per second; Ctrl-C ends the episode. --policy or --agent takes them, by
-    default the environment's first heuristic. Without a terminal, only the last frame is printed.
+    The terminal shows ten decisions per second; Ctrl-C ends the episode. --policy or --agent decides,
+    by default the environment's first heuristic. Without a terminal, only the last frame is printed.
 
     Examples:
         ssdgym zoo watch

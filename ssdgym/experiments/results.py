@@ -72,11 +72,7 @@ class Result:
         object.__setattr__(self, "metrics", _nested(_flat(self.metrics)))
 
     def metric(self, name: str) -> float:
-        """Return the metric `name`, which joins nested names by `/`, such as `read_latency_ns/p99`.
-
-        Raises:
-            SsdgymError: this result has no such metric.
-        """
+        """Return the metric `name`, such as `read_latency_ns/p99`; raise `SsdgymError` if there is none."""
         value = self._find(name)
         if value is None:
             raise SsdgymError(
@@ -132,16 +128,11 @@ _IDENTITY = tuple(
 
 
 def to_pandas(results: Path | str | Sequence[Result]) -> pd.DataFrame:
-    """Return a table with one row per run.
+    """Return a table with one row per run, from results or from the folder or file that contains them.
 
     The columns are the fields of `Result` except `spec`, `series` and `wall_seconds`, the metrics, the FTL
-    options (`ftl.NAME`), and the dotted fields in which the devices differ.
-
-    Args:
-        results: results, or the folder or file that contains them.
-
-    Raises:
-        SsdgymError: the results cannot be read.
+    options (`ftl.NAME`), and the dotted fields in which the devices differ. Raise `SsdgymError` if a path
+    cannot be read.
     """
     import pandas as pd
 
@@ -162,14 +153,11 @@ def listed(values: Iterable[str]) -> str:
 
 
 def write_results(results: Sequence[Result], stem: Path) -> tuple[Path, Path]:
-    """Write results as Parquet and as CSV, each file atomically.
+    """Write results as Parquet and as CSV, each file atomically; return both paths.
 
     Args:
         results: results to write.
         stem: path of the files without the ending.
-
-    Returns:
-        The paths of the two files.
 
     Raises:
         SsdgymError: the folder cannot be written.
@@ -182,7 +170,7 @@ def write_results(results: Sequence[Result], stem: Path) -> tuple[Path, Path]:
 
 
 def read_results(path: Path) -> list[Result]:
-    """Read a Parquet file that `write_results` wrote; its CSV file is only for other tools.
+    """Read a Parquet file that `write_results` wrote; the CSV file is for other tools.
 
     Raises:
         SsdgymError: the file is missing, of another kind, or damaged.

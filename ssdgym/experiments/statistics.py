@@ -54,7 +54,7 @@ class Estimate(NamedTuple):
 
 
 def iqm(scores: Scores) -> Any:
-    """Return the mean of the middle half of all n scores: `int(n / 4)` are left out at either end."""
+    """Return the mean of the middle half of all n scores; the `n // 4` lowest and highest are left out."""
     return _middle_half(scores.reshape(*scores.shape[:-2], -1), axis=-1)
 
 
@@ -107,7 +107,7 @@ def stratified_bootstrap(scores: ArrayLike, statistic: Statistic = iqm, *, seed:
 def probability_of_improvement(ours: ArrayLike, theirs: ArrayLike, *, seed: int = 0) -> Estimate:
     """Return the mean over tasks of the probability that a run of `ours` scores less than a run of `theirs`.
 
-    For one task, the probability is the Mann-Whitney U statistic per pair of runs. Ties count one half.
+    For one task, this is the Mann-Whitney U statistic divided by the number of pairs. Ties count one half.
 
     Args:
         ours: scores, shape `(runs, tasks)`.
@@ -197,12 +197,8 @@ def _estimate(
 def mean_win_rate(left: Scores, right: Scores) -> Scores:
     """Return the share of pairs (a run of `left`, a run of `right`) in which `left` has the greater score.
 
-    Args:
-        left: shape `(..., runs, tasks)`.
-        right: shape `(..., runs of right, tasks)`.
-
-    Returns:
-        Means over the tasks, shape `(...)`. Ties count one half.
+    `left` has the shape `(..., runs, tasks)` and `right` `(..., runs of right, tasks)`. Ties count one half.
+    The shares are averaged over the tasks; their shape is `(...)`.
     """
     pairs = left[..., :, None, :] - right[..., None, :, :]
     return ((pairs > 0) + 0.5 * (pairs == 0)).mean(axis=(-3, -2, -1))
@@ -217,8 +213,7 @@ _PORTION = 200
 def pooled_bootstrap(scores: ArrayLike, statistic: Statistic, *, seed: int = 0) -> Estimate:
     """Return a statistic of the runs of all members, with the 95 % interval of a bootstrap.
 
-    The bootstrap draws members and runs, but not tasks. With one member, the method is that of
-    `stratified_bootstrap`.
+    It draws members and runs, but not tasks. With one member, it is the bootstrap stratified by task.
 
     Args:
         scores: shape `(members, runs, tasks)`, finite.

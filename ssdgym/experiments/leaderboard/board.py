@@ -26,7 +26,7 @@ from ssdgym.policy import get_policy
 Kind = Literal["classic", "paper", "rule found", "learned", "learned, online", "bound"]
 #: A task has a score if the best bound is lower than the best fixed pair by more than this share.
 ROOM = 0.01
-#: Kinds of policies that are trained before the measurement, and that learn on the measured device.
+#: Kinds of learned policies: trained before the measurement, and learning on the device during it.
 LEARNED = ("learned", "learned, online")
 
 
@@ -46,7 +46,7 @@ class Interval(Config):
 
 
 class Row(Config):
-    """A row of a leaderboard: one policy, or the policies that one method has learned from several seeds.
+    """A row of a leaderboard: one policy, or the policies that one method has learned from training seeds.
 
     Attributes:
         score: interquartile mean of scores; `None` if no task has a score (`ROOM`).
@@ -120,7 +120,7 @@ class SuiteBoard(Config):
         return (policy in self.ceilings and self.ceiling_metric) or self.metric
 
     def bound(self, task: Task) -> float:
-        """Return the lowest mean of a bound on a task, or the best fixed pair's if there are no bounds."""
+        """Return the mean of the task's best bound; if there are no bounds, that of the best fixed pair."""
         return min((task.mean([one]) for one in self.ceilings), default=task.mean([self.fixed]))
 
     def is_scored(self, task: Task) -> bool:
@@ -172,7 +172,7 @@ class Entry:
 
 
 def entries_of(suite: SuiteConfig, named: Sequence[Entry] = ()) -> list[Entry]:
-    """Return the entries of a suite, and after them those of `named` whose names the suite lacks."""
+    """Return the entries of a suite, and then those entries in `named` whose names the suite lacks."""
     entries = [
         *map(named_policy, dict.fromkeys((suite.baseline, *suite.policies))),
         *(Entry(rule, "rule found", (rule,)) for rule in suite.rules),

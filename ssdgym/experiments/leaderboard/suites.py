@@ -53,8 +53,7 @@ class SuiteConfig(GridConfig):
         (), description="Bounds: on each task, the best of these policies scores 1; (): no scores."
     )
     ceiling_metric: str | None = Field(
-        None,
-        description="Metric of the ceilings, a lower bound of `metric`; null: `metric` itself.",
+        None, description="Metric of the ceilings, a lower bound of `metric`; null: `metric` itself."
     )
     policies: Policies = Field((), description="Policies to evaluate by default.")
     rules: Policies = Field(
@@ -104,7 +103,7 @@ class SuiteConfig(GridConfig):
 
     @property
     def learned(self) -> tuple[str, ...]:
-        """The policies of the learned entries; agents are left out."""
+        """The policies of all entries in `agents`, without the agents of these entries."""
         return tuple(policy for entry in self.agents for policy in entry.policies)
 
     @property
@@ -116,10 +115,7 @@ class SuiteConfig(GridConfig):
     def experiment(
         self, splits: Sequence[Split], deciders: dict[str, Any], changes: dict[str, Any]
     ) -> ExperimentConfig:
-        """Return the experiment that runs `deciders`, the baseline and the bounds on the given splits.
-
-        `deciders` and `changes` are fields of an experiment. `changes` replace the suite's seeds and lengths.
-        """
+        """Return the experiment, with `changes`, that runs `deciders`, baseline and bounds on the splits."""
         for split in splits:
             if split not in self.splits:
                 raise SsdgymError(

@@ -66,7 +66,7 @@ def losses_table(board: SuiteBoard) -> Table:
 
 
 def _place(task: Task, board: SuiteBoard) -> tuple[Entry, Entry]:
-    """Return the cells for workload and device; the device's includes FTL options if tasks differ in them."""
+    """Return the cells for workload and device; FTL options follow the device if tasks differ in them."""
     several = len({other.ftl for other in board.tasks}) > 1
     where = varied_part(task.device, [other.device for other in board.tasks])
     return Entry(task.workload), Entry(f"{where} ({task.ftl})" if several else where)
@@ -151,7 +151,7 @@ def _change(ratio: float) -> str:
 
 
 def tasks_table(board: SuiteBoard) -> Table:
-    """Return a table of all tasks: the best fixed pair, the bound, the best entry and the learned entries."""
+    """Return a table with a row per task: metric of best pair, best bound, best entry and learned entries."""
     learned = [row for row in board.rows if row.kind in LEARNED]
     nanoseconds = board.metric.partition("/")[0].endswith("_ns")
 

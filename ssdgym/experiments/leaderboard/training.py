@@ -1,7 +1,4 @@
-"""Train agents for a suite without its test split.
-
-An evolution trains on the training split and on drawn devices, and validates on the validation split.
-"""
+"""Train agents for a suite, on its training split and on drawn devices; validate on its validation split."""
 
 from __future__ import annotations
 
@@ -53,7 +50,7 @@ class DrawnRunsConfig(TasksConfig):
 def draw_device(
     suite: SuiteConfig, ranges: DrawnRunsConfig, rng: np.random.Generator
 ) -> tuple[dict[str, Any], Mapping[str, Any]]:
-    """Draw a device and FTL options of the suite; return the fields of both."""
+    """Draw one of the suite's devices, vary it by `ranges`, and draw FTL options; return both as fields."""
 
     def draw(values: Sequence[Any]) -> Any:
         return values[int(rng.integers(len(values)))]
@@ -151,9 +148,7 @@ def load_training(source: Source) -> SuiteTrainConfig | SuiteEvolutionConfig:
 def run_of(
     source: str | None, folder: Path | None
 ) -> tuple[SuiteTrainConfig | SuiteEvolutionConfig, list[str]]:
-    """Return a training configuration, and the words of the command that repeats the training.
-
-    There are no words if a run is resumed whose agent's card (description in its file) has no command.
+    """Return a training configuration, and the words of the command that repeats it (none if unknown).
 
     Args:
         source: name or YAML path; None: `ppo-demo`, or the configuration of the run in `folder`.

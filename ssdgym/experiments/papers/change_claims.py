@@ -88,7 +88,7 @@ class ChangeClaim(Claim):
         picks = self.statistic in ("maximum", "minimum")
         chosen = picks and compared.scores.shape[1] > 1
         if picks:
-            # Half of the seeds choose the comparison, the others test it: the choice would bias its own test.
+            # Half of the seeds choose the comparison; the others test it, as the first would overstate it.
             tested = compared.halves()[1] if chosen else compared
             index = self._index(compared)
             measured = tested.part(slice(index, index + 1)).mean()
@@ -187,7 +187,7 @@ class TrendClaim(Claim):
         return found if len(found) == len(places) - 1 else []
 
     def find(self, compared: Compared) -> Found:
-        """Return the mean change from the first to the last variant, and a verdict on the steps between."""
+        """Return the mean change from the first to the last variant; the verdict also judges every step."""
         side = side_of(self.direction)
         steps = len(compared.workloads) // len(set(compared.workloads.tolist()))
         last = slice(steps - 1, None, steps)

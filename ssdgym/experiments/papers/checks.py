@@ -32,12 +32,12 @@ class CheckedClaim(Found):
     Attributes:
         workloads: the workloads on which the claim was judged.
         claimed: number of workloads that the claim is about.
-        means: by name: other means of the same comparisons, one of which the paper may give.
+        means: other means of the same comparisons, by name. The paper may give one of them.
         per_workload: the mean over all comparisons on each workload.
         elsewhere: measurements at the figure's variants `also_at`, which get no verdict.
         left_out: workloads that were left out because their divisor is near zero (`NEAR_ZERO`).
-        unmeasured: by name: workloads that write too little to judge the claim, with the reason. They are
-            left out if another workload remains.
+        unmeasured: reasons, by workload, for which a workload writes too little to judge the claim. Such
+            workloads are left out if another one remains.
     """
 
     claim: Claim
@@ -90,9 +90,9 @@ def check_claims(
     """Measure and judge every claim of a panel at a scale.
 
     A workload is left out if it has no value of the claim's metric, or if the divisor is 0. If other
-    workloads remain, workloads with a divisor near zero are left out of means of ratios, and workloads that
-    write too little (`least_writes` of the figure) of all claims. A claim that names no variants is judged
-    without the variants `also_at` of the figure, and measured at each of these without a verdict.
+    workloads remain, it is also left out if its divisor is near zero and ratios are averaged, or if it writes
+    less than the figure's `least_writes`. A claim that names no variants is judged without the variants
+    `also_at` of the figure, and measured at each of these without a verdict.
     """
     return [
         _check(figure, panel, claim, samples, scale)
@@ -161,7 +161,7 @@ def _too_little(
 ) -> dict[str, str]:
     """Return the workloads that write less than the figure's `least_writes`, each with a reason as text.
 
-    The host's writes depend only on workload and device, so all bars of a claim have the same.
+    The host's writes depend only on workload and device, so they are equal for all bars of a claim.
     """
     if figure.least_writes is None:
         return {}
@@ -190,7 +190,7 @@ def _other_means(columns: dict[str, list[Column]]) -> dict[str, float]:
 
 
 def _is_comparable(claim: Claim, samples: Sequence[Sample], workloads: Sequence[str], scale: str) -> bool:
-    """Return whether measurements on `workloads` at `scale` can judge a claim (its `not_comparable`)."""
+    """Return whether measurements on `workloads` at `scale` can judge a claim, by its `not_comparable`."""
     reason = claim.not_comparable
     if reason is None or (reason.scales and scale not in reason.scales):
         return True
@@ -219,7 +219,7 @@ def _without_base(columns: dict[str, list[Column]]) -> tuple[str, ...]:
 
 
 def _compared(columns: dict[str, list[Column]], drawn: Collection[str]) -> Compared:
-    """Return all comparisons at the common seeds; one run of a workload not in `drawn` counts at each."""
+    """Return all comparisons at their common seeds; a workload not in `drawn` has one run for all seeds."""
     pairs = [(workload, column) for workload, own in columns.items() for column in own]
     of_seeds = [set(column.scores) for workload, column in pairs if workload in drawn]
     seeds: list[int] = sorted(set.intersection(*of_seeds)) if of_seeds else [0]

@@ -1,7 +1,8 @@
 """The base class of claims. A claim is a model of YAML, with methods that measure and judge it.
 
 A *comparison* is the change of the claim's bar relative to another bar on one workload and variant. If a
-claim names no other bar, it is the value of the claim's bar.
+claim names no other bar, it is the value of the claim's bar. The *claimed side* is below zero for a claimed
+fall, and above zero for a claimed rise.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ class Found:
         measured: the numbers by which the claim is judged; empty if nothing could be compared.
         verdict: one of `VERDICTS`.
         text: the measured numbers as text.
-        style: format of one number.
+        style: format of one number, such as `+.1%`.
         chosen: for the largest or smallest change, name of the comparison that shows it; otherwise empty.
         carrier: the workload without which the mean is not on the claimed side; empty if there is none.
     """
@@ -252,7 +253,7 @@ def by_magnitude(share: float) -> Verdict:
 
 
 def holds(keeps: bool) -> Verdict:
-    """Return `holds` or `does not hold`."""
+    """Return `holds` if `keeps`, otherwise `does not hold`."""
     return "holds" if keeps else "does not hold"
 
 

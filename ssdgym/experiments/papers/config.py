@@ -99,7 +99,7 @@ class PanelConfig(Config):
         description="Units of the metric (ns, bytes) per `unit`; null: ms 1e6, s 1e9, KB 1e3, MiB 2**20, "
         "others 1.",
     )
-    normalise_to: str | None = Field(None, description="Bar by whose value all are divided; null: none.")
+    normalise_to: str | None = Field(None, description="Bar by whose value others are divided.")
     normalise_at: str = Field(
         "", description="Variant of the bar normalise_to; empty: that of the value which is divided."
     )
@@ -135,7 +135,7 @@ class PanelConfig(Config):
 
     @property
     def base(self) -> str:
-        """A phrase with the bar (and variant) by whose value all are divided; empty if there is none."""
+        """A phrase with the bar (and variant) by whose value all others are divided; empty if none is."""
         at = f" at {self.normalise_at}" if self.normalise_at else ""
         return f"{self.normalise_to}{at}" if self.normalise_to else ""
 

@@ -183,7 +183,7 @@ def _suite_of(paper: str) -> SuiteConfig:
 
 
 def _part(figure: FigureConfig, number: str | None) -> FigureConfig | None:
-    """Return the figure if `number` is None or its own, only the panel `number` if it has one, else None."""
+    """Return the figure, with only panel `number` unless this is None or the figure's; None if none fits."""
     if number in (None, figure.figure):
         return figure
     panels = tuple(panel for panel in figure.panels if figure.number_of(panel) == number)

@@ -147,7 +147,7 @@ def at_most(claim: FunctionClaim, compared: Compared, *, claimed: float) -> Foun
 
 @judges("{low:+.1%} to {high:+.1%}")
 def between(claim: FunctionClaim, compared: Compared, *, low: float, high: float) -> Found:
-    """Judge whether all workloads' changes lie in a range, by the intervals of the lowest and the highest."""
+    """Judge whether the intervals of the workloads' lowest and highest change lie within `low` and `high`."""
     least, most = (compared.estimate(partial(pick, axis=-1)) for pick in (np.min, np.max))
     verdict = undecided(least, compared) or holds(low <= limits(least)[0] and limits(most)[1] <= high)
     return Found((least, most), verdict, f"{least.value:+.1%} to {most.value:+.1%}")
@@ -155,7 +155,7 @@ def between(claim: FunctionClaim, compared: Compared, *, low: float, high: float
 
 @judges("{claimed:.1%}")
 def share(claim: FunctionClaim, compared: Compared, *, claimed: float, within: float | None = None) -> Found:
-    """Judge whether the ratio to a bar at another variant is half to twice `claimed` and on its side of 1.
+    """Judge whether the ratio to a bar at another variant is half to twice `claimed`, on the same side of 1.
 
     If `within` is given, the whole interval must instead be at most `within` away from `claimed`.
     """
@@ -202,7 +202,7 @@ def extreme(claim: FunctionClaim, compared: Compared, *, which: Literal["lowest"
 
 @judges("nearer to {metrics[0]} than to {metrics[1]}")
 def resembles(claim: FunctionClaim, compared: Compared) -> Found:
-    """Judge whether the metric's change is nearer to that of the first of two metrics than of the second."""
+    """Judge whether the metric's change is nearer to the change of one metric than to that of another."""
     measured, carrier = compared.mean(), compared.carrier(-1.0)
     verdict = holds(on_side(measured, -1.0))
     if verdict == "holds" and carrier:

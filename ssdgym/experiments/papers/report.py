@@ -177,7 +177,7 @@ def assumed_lines(results: Sequence[Result]) -> list[str]:
 
 
 def footprint_lines(results: Sequence[Result]) -> list[str]:
-    """Return lines with the number of pages that each trace touches, all and modulo the logical pages.
+    """Return lines with the number of pages that each trace touches, as such and modulo the logical pages.
 
     A generated workload touches only logical pages, so its line has only the second number. Numbers are means
     over seeds. Devices with equal numbers share a line.

@@ -89,9 +89,9 @@ def _value_of(result: Result, metric: str) -> float | None:
 
 
 def relative(values: Values, base: str, variant: str = "") -> Values:
-    """Divide values by those of the bar `base` for the same workload and seed; skip places that lack them.
+    """Divide each value by that of the bar `base` for the same workload and seed; skip places without it.
 
-    The divisor is that at `variant`, or if it is empty at the value's variant. 0 counts as missing.
+    The divisor is that of `variant`, or if `variant` is empty, of the value's variant; 0 counts as missing.
     """
     found: Values = {}
     for place, scores in values.items():
@@ -107,7 +107,7 @@ def workloads_of(samples: Sequence[Sample]) -> tuple[str, ...]:
 
 
 def writes_per_spare_page(samples: Sequence[Sample]) -> dict[str, float]:
-    """Return, by workload, the host pages written per spare page of the device: the least of its runs."""
+    """Return, by workload, the host pages written per spare page of the device; the smallest of all runs."""
     found: dict[str, float] = {}
     for sample in samples:
         share = sample.result.metric("host_pages_written") / sample.spare_pages
@@ -127,8 +127,8 @@ class Column(NamedTuple):
 
     Attributes:
         scores: changes (-0.2 is 20 % less) or values, by seed.
-        name: names the variant, and the other bar, where the claim has several; otherwise empty.
-        base: mean over the seeds of the value by which was divided; NaN if nothing was divided.
+        name: variant and other bar as text, of which the claim has several; otherwise empty.
+        base: mean of the divisor over the seeds; NaN if there is no divisor.
         weight: weight of the comparison in a mean.
     """
 

@@ -115,7 +115,7 @@ _PARTS = re.compile(r"\+(?![^(]*\))")
 
 
 def short_names(policies: Iterable[str]) -> dict[str, str]:
-    """Return short names of policies: the part after the last `+`, but the whole name if that is ambiguous.
+    """Return short names of policies: the part after the last `+`, or if it is ambiguous the whole name.
 
     A single policy keeps its whole name.
     """
@@ -135,15 +135,12 @@ def measured(results: Sequence[Result], metric: str) -> bool:
 
 
 def score_matrix(results: Sequence[Result], policy: str, metric: str) -> NDArray[np.float64]:
-    """Return one metric of one policy as a score matrix.
+    """Return a metric of a policy as a score matrix, shape `(runs, tasks)`, with runs in order of seeds.
 
     Args:
         results: results of one or several tasks.
         policy: name of a policy in the results.
         metric: name of the metric; `/` joins nested names.
-
-    Returns:
-        Shape `(runs, tasks)`, runs in order of their seeds.
 
     Raises:
         SsdgymError: a task lacks a seed that another task has, or has a seed twice.

@@ -126,7 +126,7 @@ def _unit(metric: str) -> tuple[str, float]:
 
 
 def _bars(found: Sequence[Estimate], scale: float) -> np.ndarray | None:
-    """Return the lengths of error bars over `scale`, shape `(2, estimates)`; None without intervals."""
+    """Return the lengths of error bars / `scale`, shape `(2, estimates)`; None without intervals."""
     values, low, high = np.transpose(found)
     if np.isnan(low).any():
         return None

@@ -40,15 +40,12 @@ from ssdgym.files import write_atomically
 
 
 def write_report(results: Sequence[Result], folder: Path, learned: Sequence[str] = ()) -> list[Path]:
-    """Write `results.parquet`, `results.csv`, tables and figures into `folder`.
+    """Write `results.parquet`, `results.csv`, tables and figures into `folder`; return the paths.
 
     Args:
         results: results of a whole grid.
         folder: an existing folder.
         learned: names of learned policies. Figures highlight them; verdicts compare them with heuristics.
-
-    Returns:
-        The paths, the most useful first.
 
     Raises:
         SsdgymError: the folder cannot be written.
@@ -97,7 +94,7 @@ def write_html_report(
     learned: Sequence[str] | None = None,
     reference: str | None = None,
 ) -> Path:
-    """Write tables, figures, configurations and the commands that repeat runs into one HTML file.
+    """Write tables, figures, configurations and commands that repeat runs into one HTML file; return `path`.
 
     Args:
         results: results of a whole grid, or of a part of a grid.
@@ -105,9 +102,6 @@ def write_html_report(
         folder: folder of the results, for the title and the commands.
         learned: names of learned policies; None: the result of `learned_of`.
         reference: policy to compare all other policies with; None: the best policy.
-
-    Returns:
-        `path`.
 
     Raises:
         SsdgymError: there are no results, they lack a given policy, or the file cannot be written.

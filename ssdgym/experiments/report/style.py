@@ -1,6 +1,7 @@
-"""The style of all figures, and functions that write them; the same figure gives the same bytes.
+"""The style of all figures, and functions that write them; equal figures give equal bytes.
 
-Figures need no display. The palette is safe for the colour-blind (Okabe, Ito: Color Universal Design, 2008).
+The bytes depend on the version of matplotlib. Figures need no display. The palette is safe for the
+colour-blind (Okabe, Ito: Color Universal Design, 2008).
 """
 
 from __future__ import annotations
@@ -75,8 +76,6 @@ def dashes_of(index: int) -> str:
 
 def save_figure(figure: Figure, path: Path) -> Path:
     """Write a figure atomically, and return its path.
-
-    The bytes depend only on the figure and the version of matplotlib.
 
     Args:
         figure: figure to write.

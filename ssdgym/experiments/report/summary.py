@@ -229,10 +229,7 @@ def markdown_table(results: Sequence[Result]) -> str:
 
 
 def verdicts(results: Sequence[Result], learned: Sequence[str]) -> list[str]:
-    """Compare each learned policy with the best heuristic; return one sentence per policy and group of tasks.
-
-    If there are several FTLs, only policies of the same FTL are compared.
-    """
+    """Return a sentence per FTL, group of tasks and learned policy: how it compares to the best heuristic."""
     names = ftl_names(results)
     shown, ours = side_by_side(results, learned)
     sentences = []

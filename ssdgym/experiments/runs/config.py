@@ -97,12 +97,10 @@ class GridConfig(BasedConfig):
         description="Names in configs/devices, paths of YAML files, or mappings."
     )
     ftls: Annotated[tuple[FtlMapping, ...], Field(min_length=1), EachOnce] = Field(
-        ({},),
-        description="FTLs: mappings of options that replace the device's, dotted or nested; {}: none.",
+        ({},), description="FTLs: mappings of options that replace the device's, dotted or nested; {}: none."
     )
     environment: EnvironmentConfig | None = Field(
-        None,
-        description="Environment for agents whose files name none; null: ssdgym/EraseVictim-v0.",
+        None, description="Environment for agents whose files name none; null: ssdgym/EraseVictim-v0."
     )
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1), BeforeValidator(as_seeds), EachOnce] = Field(
         description="A list, or text such as 5, 1,2,9 or 100-104."
@@ -195,8 +193,8 @@ CLOSED_LOOP_DEPTH = 32
 def closed_loop(options: FtlOptions, workload: WorkloadConfig) -> FtlOptions:
     """Return the FTL options; add a queue depth if all requests would otherwise arrive at the same time.
 
-    All requests of a generated workload without arrival times arrive at time zero. In an open loop, their
-    latencies would depend only on the length of the run.
+    All requests of a generated workload without arrival times arrive at time zero. Without a queue depth,
+    their latencies would only measure the length of the run.
     """
     paced = getattr(workload, "interarrival_ns", None) != 0
     given = dict(options)
@@ -226,7 +224,7 @@ def expand(config: ExperimentConfig, *, trusted: Collection[str] = ()) -> list[R
 
     Raises:
         SsdgymError: a device, a workload, an agent or a module does not exist, a varied field does not fit,
-            or `environment` contradicts the environments that all agents name themselves.
+            or `environment` contradicts the environments that the files of all agents name.
     """
     for policy in config.policies:
         import_rules(policy, trust=policy in trusted)

@@ -1,4 +1,4 @@
-"""Carry out runs, in this process or in worker processes."""
+"""Carry out jobs (lists of runs that belong together), in this process or in worker processes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ssdgym.policy import device_for
 from ssdgym.simulator.families import family_of
 from ssdgym.workloads.stream import check_addresses, load_workload
 
-#: Jobs: each is a list of runs that are carried out together.
+#: The runs of each job.
 Jobs = Sequence[list[RunSpec]]
 
 
@@ -70,8 +70,8 @@ _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NU
 def run_locally(jobs: Jobs, workers: int) -> Generator[Outcome, None, None]:
     """Run all jobs and yield the outcome of each as it ends. Close the generator to stop the running jobs.
 
-    If `workers` is 1, jobs run in this process. Otherwise as many processes are spawned, not forked. Each
-    uses one thread, and ends when this process ends.
+    If `workers` is 1, jobs run in this process. Otherwise up to `workers` processes are spawned, not
+    forked. Each uses one thread, and ends when this process ends.
     """
     if workers < 1:
         raise SsdgymError(f"workers must be at least 1, not {workers}")
@@ -150,7 +150,7 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _prepare_worker() -> None:
-    """Prepare a worker: one thread, ignore SIGINT, exit with the parent, import the modules of `--import`."""
+    """Prepare a worker: use one thread, ignore SIGINT, exit with the parent, import what `--import` names."""
     for variable in _ONE_THREAD:
         os.environ[variable] = "1"
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -171,11 +171,11 @@ Progress = Callable[[int, int], None]
 
 
 def run_all(runs: Sequence[RunSpec], workers: int = 2, progress: Progress | None = None) -> list[Result]:
-    """Carry out all runs, and return their results in the same order, which do not depend on `workers`.
+    """Carry out all runs, and return their results in the order of the runs.
 
     Args:
         runs: runs to carry out.
-        workers: number of processes; 1 uses this process.
+        workers: number of processes; 1 uses this process. Results do not depend on it.
         progress: function to call with (runs done, runs in all) when a job ends.
 
     Raises:

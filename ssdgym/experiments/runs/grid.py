@@ -28,7 +28,7 @@ _NAMES = ("device", "ftl", "workload", "policy", "seed")
 
 @dataclass(frozen=True)
 class Failure:
-    """A failed run, and the error as one sentence."""
+    """A failed run, and its error as one sentence."""
 
     run: RunSpec
     sentence: str
@@ -103,7 +103,7 @@ def run_grid(grid: Grid, store: Store, runner: Runner, progress: Progress | None
 
     report()
     if waiting:
-        # Runs with the same requests follow each other, so `ssdgym.workloads.kept` draws these only once.
+        # Runs with the same requests follow each other, so `ssdgym.workloads.kept` generates them only once.
         waiting.sort(key=lambda job: (repr(grid.runs[job[0]].workload), grid.runs[job[0]].seed))
         jobs = [[grid.runs[index] for index in job] for job in waiting]
         with closing(runner(jobs)) as outcomes:

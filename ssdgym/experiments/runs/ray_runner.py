@@ -79,7 +79,7 @@ def cluster(address: str | None, cpus: int) -> Iterator[Any]:
 
 
 def _check_reachable(address: str) -> None:
-    """Raise `SsdgymError` if no connection can be made; Ray itself would try for many minutes."""
+    """Raise `SsdgymError` if the host accepts no connection; Ray itself would try for many minutes."""
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdecimal():
         return

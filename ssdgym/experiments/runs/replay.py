@@ -72,7 +72,7 @@ class Replay:
 
     @property
     def verdict(self) -> str:
-        """`reproduces`, the number of columns that differ, or the error, as text."""
+        """The outcome as text: `reproduces`, the number of columns that differ, or the error."""
         if self.error is not None:
             return f"cannot be run: {self.error}"
         return f"differs in {len(self.differences)}" if self.differences else "reproduces"

@@ -233,7 +233,7 @@ def play_agent(runs: Sequence[RunSpec]) -> list[Result]:
 
 
 def environment_of(source: Source, given: EnvironmentConfig | None) -> EnvironmentConfig:
-    """Return the environment that an agent plays: its own, `given` if it has none, or the default if None."""
+    """Return the agent's own environment; without one, return `given`, or if it is None the default."""
     config = source.own_environment() or given or EnvironmentConfig()
     for name in _OF_THE_RUN:
         if name in config.kwargs:

@@ -33,7 +33,7 @@ from ssdgym.workloads.stream import load_workload
 FtlOptions = tuple[tuple[str, Any], ...]
 #: A comma that separates two options; commas between parameters in brackets do not match.
 _COMMA = re.compile(r",(?![^()]*\))")
-#: Preconditionings that run the whole workload before the measured repetition of it.
+#: Preconditionings that repeat the whole workload before its measured repetition.
 REPEATING = ("repeat", "reads_repeat")
 
 
@@ -61,13 +61,13 @@ class RunSpec:
             `ssdgym.config.device`; all seeds and policies start from the same device. `reads`: the pages that
             the workload reads before it writes them are written in zero time. `until_gc`: the policy writes
             uniformly random pages, drawn by the run's seed, in zero time until every plane has run GC.
-            `until_gc_greedy`: the same pages are written under greedy in one stream, then the policy's own
-            placement begins. `reads_until_gc_greedy`: `reads`, then `until_gc_greedy`. `repeat`: the whole
+            `until_gc_greedy`: the pages of `until_gc` are written under greedy in one stream, and the policy
+            begins afterwards. `reads_until_gc_greedy`: `reads`, then `until_gc_greedy`. `repeat`: the whole
             workload is repeated until a block has been erased; the next repetition is measured.
             `reads_repeat`: `reads`, then `repeat`.
-        agent: an agent that takes the decisions in place of a policy: file of a trained agent,
-            `module:callable`, or name of a baseline (`ssdgym.agents.playing.files`). It excludes
-            `days`, `day_requests`, `sample_pages`, and the preconditionings `until_gc` and `..repeat`.
+        agent: the agent that takes the decisions in place of a policy: file of a trained agent, name, or
+            `module:callable` (`ssdgym.agents.playing.files`). It excludes `days`, `day_requests`,
+            `sample_pages`, and the preconditionings `until_gc`, `repeat` and `reads_repeat`.
         environment: environment for an agent whose file names none; `None`: `ssdgym/EraseVictim-v0`.
         trust: whether code that the agent or the policy names (modules, pickled objects) may be executed.
         objective: training objective of the agent.
@@ -163,7 +163,7 @@ _REMARKS = {"name", "description", "assumed"}
 
 
 def spec_of(run: RunSpec, seeds: Sequence[int] = ()) -> Spec:
-    """Return everything that a run depends on, except the code, ready for JSON.
+    """Return the spec of a run, ready for JSON.
 
     `seeds` are all seeds that an agent plays in one batch. The spec contains them, because the size of the
     batch can change the last bit of floating-point sums. Raise `SsdgymError` if the workload is Python code.
@@ -303,7 +303,7 @@ def _is_file(agent: dict[str, Any]) -> bool:
 
 
 def _code_hash(device: Any, policy: str | None) -> str:
-    """Return a hash of the sources, except the engine's, that a run depends on; no `policy`: an agent."""
+    """Return a hash of the sources, except the engine's, that a run of a policy (None: an agent) uses."""
     folders = ("workloads", "simulator", "policy")
     if policy is None:
         return _sources_hash((*folders, "envs", "agents", "baselines"))

@@ -102,10 +102,7 @@ class PolicyTrialConfig(Config):
 
 
 class RuleTrialConfig(Config):
-    """Every trial runs a rule on features, such as `stump`, in the environment of `evaluation.suite`.
-
-    The space names parameters of the rule.
-    """
+    """Every trial runs a rule, such as `stump`, in a suite's environment; the space names its parameters."""
 
     kind: Literal["rule"]
     rule: str = Field(description="name of an agent that does not learn, such as `stump`")
@@ -182,9 +179,7 @@ class SweepConfig(BasedConfig):
     )
     scheduler: AshaConfig | None = Field(None, description="early stopping; null: no trial stops early")
     trials: PositiveInt = Field(
-        1,
-        le=100_000,
-        description="number of trials for every combination of the grids",
+        1, le=100_000, description="number of trials for every combination of the grids"
     )
     seed: int = Field(0, ge=0, le=LAST_SEED, description="seed of the draws")
     concurrent: PositiveInt = Field(2, description="number of trials at a time")
@@ -218,7 +213,7 @@ class SweepConfig(BasedConfig):
         return self.trials * math.prod(len(field.grid) for field in self.space.values() if field.grid)
 
     def points(self) -> list[Parameters]:
-        """Return parameters that contain every combination of the grids, and every other value and limit."""
+        """Return sets of parameters with all combinations of the grids, and every listed value and limit."""
         grids = [[(name, value) for value in field.grid] for name, field in self.space.items() if field.grid]
         drawn = {name: field.ends for name, field in self.space.items() if not field.grid}
         probes = [

@@ -53,7 +53,7 @@ def run_sweep(
     progress: Progress | None = None,
     say: Say | None = None,
 ) -> SweepOutcome:
-    """Run the trials of a sweep, and write the outcome.
+    """Run the trials of a sweep; write and return the outcome. A failed trial does not end the sweep.
 
     Args:
         sweep: configuration of the sweep.
@@ -63,12 +63,9 @@ def run_sweep(
         progress: function to call with (trials ended, trials in all).
         say: function to call with a line of text when a trial ends.
 
-    Returns:
-        The outcome, after its files are written. It includes failed trials, which do not end the sweep.
-
     Raises:
-        SsdgymError: the sweep is wrongly configured; `folder` cannot be written, is not empty, or if `resume`
-            is set does not contain this sweep; there is no such cluster; Optuna is missing.
+        SsdgymError: the sweep is wrongly configured; `folder` cannot be written; `folder` is not empty,
+            or for `resume` does not contain this sweep; there is no such cluster; Optuna is missing.
     """
     check_sweep(sweep)
     search = _search(sweep)
