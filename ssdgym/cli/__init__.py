@@ -89,7 +89,7 @@ def _of_every_command(
 
 @cache
 def command_tree(app: typer.Typer = app) -> Any:
-    """Return the Click command of a Typer app; cached, because building it takes a tenth of a second."""
+    """Return the Click command of an app, with `--import` and `--json` everywhere; building takes 0.1 s."""
     tree: Any = typer.main.get_command(app)
     shared = typer.Typer(add_completion=False)
     shared.command()(_of_every_command)

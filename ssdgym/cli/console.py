@@ -49,7 +49,7 @@ def show(data: Any, parts: Iterable[Any], width: int = WIDTH) -> None:
 
 
 def table(rows: Iterable[Mapping[str, Any]]) -> Table:
-    """Return a table with a column per key of the first row, columns of numbers last; column 1 unwrapped."""
+    """Return a table with a column per key, columns of numbers last; the first column is never wrapped."""
     from rich import box
     from rich.table import Table
 
@@ -65,7 +65,7 @@ def table(rows: Iterable[Mapping[str, Any]]) -> Table:
 
 
 def facts(data: Mapping[str, Any], before: str = "") -> Iterator[dict[str, Any]]:
-    """Yield a row per value of nested mappings, named by keys; skip empty values and lists of mappings."""
+    """Yield a row per value of nested mappings, named by its keys; skip empty values and tables."""
     for key, value in data.items():
         if isinstance(value, Mapping):
             yield from facts(value, f"{before}{key} ")

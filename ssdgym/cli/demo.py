@@ -63,7 +63,7 @@ def demo(ppo: bool = True, out: Path = Path("results/demo")) -> None:
 
 
 def watch(windows: int = WINDOWS, seed: int = 50_000) -> dict[str, list[float]]:
-    """Run `WATCHED` on new devices; return the write amplification by policy and window; print a part."""
+    """Run `WATCHED` on new devices; print write amplification of some windows, and return that of all."""
     from ssdgym.config.device import load_device
     from ssdgym.simulator import Simulator
     from ssdgym.workloads.stream import load_workload, open_on

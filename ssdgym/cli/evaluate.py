@@ -140,7 +140,7 @@ def carry_out(
 def run_stored(
     runs: Sequence[RunSpec], folder: Path, workers: int | None = None, address: str | None = None
 ) -> GridReport:
-    """Carry out the runs that `folder` does not store yet, with a progress bar; print how to continue."""
+    """Carry out runs that are not stored in `folder`, with a progress bar; on Ctrl-C say how to continue."""
     from ssdgym.experiments.runs.evaluate import run_locally
     from ssdgym.experiments.runs.grid import Grid, run_grid
     from ssdgym.experiments.runs.ray_runner import run_on_ray

@@ -22,7 +22,7 @@ class LearnedEntry(Config):
     """The policies that one method has learned from several training seeds; they share a score."""
 
     name: str = Field(description="Name in tables.")
-    policies: Policies = Field((), description="Policies in the engine, one per training seed.")
+    policies: Policies = Field((), description="Compiled policies, one per training seed.")
     agents: Policies = Field(
         (), description="Names or files of agents for the suite's environment, one per training seed."
     )
@@ -48,7 +48,7 @@ class SuiteConfig(GridConfig):
     splits: dict[Split, Workloads] = Field(
         description="Workloads for training, validation (to choose agents) and test."
     )
-    baseline: str = Field(description="Policy that scores 0 if `policies` is empty or worse over all tasks.")
+    baseline: str = Field(description="Policy that scores 0 unless one of `policies` is better over all.")
     ceilings: Policies = Field(
         (), description="Bounds: on each task, the best of these policies scores 1; (): no scores."
     )

@@ -43,7 +43,7 @@ class ChangeClaim(Claim):
     limit: float | None = Field(
         None, description="Limit of the change. Negative: at least this fall; positive: at most this rise."
     )
-    within: float | None = Field(None, gt=0, description="No change is claimed: this is the largest allowed.")
+    within: float | None = Field(None, gt=0, description="Largest change if no change is claimed.")
     direction: Direction | None = Field(
         None, description="falls: lower than the other bars; rises: higher. No amount is claimed."
     )

@@ -98,7 +98,7 @@ class HoldsBy(Config):
 
     kind: Literal["arithmetic", "construction", "vacuity"] = Field(
         description="arithmetic: it follows from other claims; construction: it follows from how runs are "
-        "set up; vacuity: nothing happens that it compares."
+        "set up; vacuity: the runs hardly differ in what it compares."
     )
     why: str = Field(min_length=1, description="The reason, in one sentence without a full stop.")
 
@@ -109,9 +109,9 @@ class NotComparable(Config):
     why: str = Field(
         min_length=1, description="The reason: the unpublished value that the result depends on."
     )
-    scales: Names = Field((), description="Scales that are not comparable; empty: all.")
+    scales: Names = Field((), description="Scales at which the claim is not judged; empty: all.")
     played: Literal["any", "synthetic"] = Field(
-        "any", description="synthetic: only if a workload of the claim is a synthetic trace; any: always."
+        "any", description="synthetic: only if the claim's trace is synthetic in this run; any: always."
     )
 
 

@@ -99,9 +99,9 @@ class PanelConfig(Config):
         description="Units of the metric (ns, bytes) per `unit`; null: ms 1e6, s 1e9, KB 1e3, MiB 2**20, "
         "others 1.",
     )
-    normalise_to: str | None = Field(None, description="Bar by whose value others are divided.")
+    normalise_to: str | None = Field(None, description="Bar that divides all values; null: none.")
     normalise_at: str = Field(
-        "", description="Variant of the bar normalise_to; empty: that of the value which is divided."
+        "", description="Variant of that bar; empty: the variant of the value that is divided."
     )
     parts: Texts = Field((), description="For stacked diagrams: metrics whose sum is the metric, in order.")
     window: tuple[float, float] = Field(
@@ -147,7 +147,7 @@ class FigureConfig(Config):
     figure: str = Field(min_length=1, description="Number in the paper; a word if it is not in the paper.")
     title: str = Field(description="Title of the figure.")
     devices: Annotated[Texts, Field(min_length=1)] = Field(description="Names of devices.")
-    policies: Annotated[Texts, Field(min_length=1)] = Field(("greedy",), description="Policies.")
+    policies: Annotated[Texts, Field(min_length=1)] = Field(("greedy",), description="Names of policies.")
     workloads: Annotated[Texts, Field(min_length=1)] = Field(
         description="Names of traces or of generated workloads (workloads_from)."
     )
@@ -181,15 +181,15 @@ class FigureConfig(Config):
         default_factory=dict,
         description="Names of variants in order, each with the fields that it changes: dotted fields of the "
         "device, of its FTL (ftl.gc.free_fraction), of a workload that is not a file (workload.theta) or of "
-        "the run's length (run.warmup, run.host_pages), or `device` or `synthetic` with another name.",
+        "the run's length (run.warmup, run.host_pages), or device or synthetic for another one of these.",
     )
     also_at: Texts = Field(
         (),
-        description="Variants that are run with the first seed only. Claims that name no variants are judged "
-        "without them and measured at them, to show what the results depend on.",
+        description="Variants that are run with the first seed only, to show what results depend on. Claims "
+        "that name no variants are judged at the other variants and only measured at these.",
     )
     fit: Literal["none", "address_space"] = Field(
-        "none", description="address_space: each device is sized to the addresses of the trace."
+        "none", description="address_space: size devices to the trace's addresses; none: keep their size."
     )
     over_provisioning: dict[str, float] = Field(
         default_factory=dict,

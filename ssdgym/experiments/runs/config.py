@@ -137,7 +137,7 @@ class ExperimentConfig(GridConfig):
         description="Files of trained agents, names of the zoo, module:callable with parameters in brackets,"
         " zips of Stable-Baselines3, or random_action.",
     )
-    host_pages: PositiveInt | None = Field(None, description="Measured host pages; null: up to the end.")
+    host_pages: PositiveInt | None = Field(None, description="Measured host pages; null: whole workload.")
     queue_depth: int | None = Field(
         None,
         ge=0,

@@ -83,7 +83,7 @@ class AgentTrialConfig(Config):
     kind: Literal["agent"]
     agent: str | dict[str, Any] = Field(description="name, path or mapping of a training configuration")
     changes: dict[str, Any] = Field(
-        default_factory=dict, description="its dotted fields that differ in all trials, with values"
+        default_factory=dict, description="dotted fields of that configuration, for all trials"
     )
 
 
@@ -147,7 +147,7 @@ class AshaConfig(Config):
     """
 
     kind: Literal["asha"]
-    grace_percent: int = Field(20, ge=1, le=100, description="percentage of a trial before it may stop")
+    grace_percent: int = Field(20, ge=1, le=100, description="percentage of its work before a trial may stop")
     reduction_factor: float = Field(3.0, gt=1, description="trials at a stage per trial that continues")
 
 

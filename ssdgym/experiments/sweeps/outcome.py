@@ -153,14 +153,14 @@ class SweepOutcome:
         """Return the table of trials as Markdown."""
         note = (
             "The metric is the geometric mean over the held-out workloads of its interquartile mean over "
-            "seeds, with the 95 % interval. It has chosen the best trial, so measure that one again on other "
-            "seeds"
+            "seeds, with the 95 % interval. "
         )
         if self._trains:
             note += (
-                ". Of each trial the agent was measured that its own validation found best: where that is "
-                "at 0 decisions, training has not improved the untrained start"
+                "The measured agent of a trial is the one that was best in the trial's validation; at 0 "
+                "decisions, training has not improved the untrained agent. "
             )
+        note += "The metric has chosen the best trial, so measure this trial again on other seeds"
         how = f":\n\n    {self.command}\n" if self.command else ".\n"
         table = "\n".join(self.table.to_markdown())
         return f"# {self.sweep.description or 'Sweep'}\n\n{table}\n\n{note}{how}"
