@@ -1,1 +1,1 @@
-"""Grids of device x workload x policy x seed: results, statistics, tables and figures."""
+"""Experiments: grids of runs, statistics, reports, leaderboards, sweeps, and figures of papers."""

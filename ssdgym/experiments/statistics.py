@@ -213,7 +213,7 @@ _PORTION = 200
 def pooled_bootstrap(scores: ArrayLike, statistic: Statistic, *, seed: int = 0) -> Estimate:
     """Return a statistic of the runs of all members, with the 95 % interval of a bootstrap.
 
-    It draws members and runs, but not tasks. With one member, it is the bootstrap stratified by task.
+    The bootstrap draws members and runs, but not tasks. With one member, it is stratified by task.
 
     Args:
         scores: shape `(members, runs, tasks)`, finite.

@@ -1,4 +1,4 @@
-"""The base class of claims. A claim is a model of YAML, with methods that measure and judge it.
+"""The base class of claims. A claim is loaded from YAML, and has methods that measure and judge it.
 
 A *comparison* is the change of the claim's bar relative to another bar on one workload and variant. If a
 claim names no other bar, it is the value of the claim's bar. The *claimed side* is below zero for a claimed
@@ -41,10 +41,10 @@ VERDICTS: dict[Verdict, str] = {
     "direction holds": "the whole interval lies on the claimed side of zero",
     "direction holds, limit missed": "the interval lies on the claimed side, but reaches beyond the limit",
     "direction holds, but not at every step": "a trend has the claimed direction, but turns back at a step",
-    "carried by one trace": "a mean is on the claimed side only because of that trace",
-    "holds": "the whole interval meets the claimed limit, range, bound, share or claim of no change; for an "
-    "extreme or a likeness, the interval does not reach zero",
-    "does not hold": "none of the other verdicts",
+    "carried by one trace": "without one of the traces, the mean is not on the claimed side of zero",
+    "holds": "the whole interval meets the claimed limit, range, bound, share or claim of no change; if an "
+    "extreme or a likeness is claimed, the interval is on the claimed side of zero",
+    "does not hold": "no other verdict applies",
     "one seed: no verdict": "a single seed cannot show variation by chance",
     "too few seeds: no verdict": "of two seeds, one chooses the largest or smallest change, and one tests it",
     "not comparable": "the claim depends on an unpublished value, or on runs that this scale leaves out",

@@ -91,7 +91,7 @@ def _value_of(result: Result, metric: str) -> float | None:
 def relative(values: Values, base: str, variant: str = "") -> Values:
     """Divide each value by that of the bar `base` for the same workload and seed; skip places without it.
 
-    The divisor is that of `variant`, or if `variant` is empty, of the value's variant; 0 counts as missing.
+    The divisor is that of `variant`, or of the value's variant if `variant` is empty; 0 counts as missing.
     """
     found: Values = {}
     for place, scores in values.items():

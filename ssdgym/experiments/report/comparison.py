@@ -105,7 +105,7 @@ def task_title(task: Task) -> str:
 
 
 def varied_part(device: str, devices: Collection[str]) -> str:
-    """Return the varied fields in a device's name if `devices` are variants of one device; else the name."""
+    """Return the part in brackets of a device's name if `devices` are variants of one; else the name."""
     of_one = len({name.partition("(")[0] for name in devices}) == 1
     varied = of_one and all(name.endswith(")") for name in devices)
     return device.partition("(")[2].removesuffix(")") if varied else device

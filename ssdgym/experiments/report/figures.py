@@ -47,7 +47,7 @@ def _panels_of(
     share_x: bool = False,
     share_y: bool = True,
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure, and its panels, one for each group with a title.
+    """Return a figure, and its panels: one for each group, with the title of the group.
 
     Args:
         groups: groups of tasks.

@@ -90,7 +90,7 @@ def save_figure(figure: Figure, path: Path) -> Path:
 
 
 def check_figure_name(path: Path) -> str:
-    """Return the format (`png`, `svg` or `pdf`) of a figure by the ending of its path; raise for another."""
+    """Return the format of a figure, `png`, `svg` or `pdf`, from the ending of its path; raise for others."""
     file_format = path.suffix.removeprefix(".")
     if file_format not in FORMATS:
         raise SsdgymError(f"{path}: figures are written as .png, .svg or .pdf, not as {path.suffix!r}")

@@ -53,7 +53,7 @@ class Grid:
         runs: the runs, in the order in which their results are returned.
         specs: specification of each run, as text (`ssdgym.experiments.runs.spec`).
         keys: key of each run in the store (`run_key`). Runs that differ only in names share a key.
-        jobs: indices of the runs of each job. Of several runs with the same key, only the first has a job.
+        jobs: indices of the runs of each job. Of several runs with the same key, only the first is in a job.
     """
 
     runs: Sequence[RunSpec]

@@ -76,7 +76,7 @@ def run_policy(run: RunSpec, progress: Callable[[int], None] | None = None) -> R
 def _played(
     simulator: Simulator, stream: RequestStream, run: RunSpec, progress: Callable[[int], None] | None
 ) -> tuple[dict[str, Any], dict[str, list[float]] | None]:
-    """Carry out a run on a preconditioned device; return its metrics, and its samples or None."""
+    """Carry out a run on a preconditioned device; return its metrics, and any samples or None."""
     if run.day_requests is not None:
         return _over_days(simulator, stream, run, run.day_requests), None
     sampler = None if run.sample_pages is None else Sampler(simulator)

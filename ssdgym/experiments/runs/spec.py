@@ -133,7 +133,7 @@ def split_options(text: str) -> list[str]:
 def source_name(source: Any) -> str:
     """Return the name of a device or workload in results.
 
-    The name of a text or path is the text. The name of a configuration is the first of its fields `name`,
+    A text or path is its own name. The name of a configuration is the first of its fields `name`,
     `path` (without folders), `kind` and `base` that is set.
     """
     if isinstance(source, str | Path):
