@@ -1,7 +1,7 @@
 """Preconditioning: fill a device, and overwrite it until garbage collection is steady.
 
 No simulated time passes, cells do not wear out, and the metrics are reset afterwards. `make_steady` uses the
-default policy of the FTL family, so that no measured policy is favoured, and caches the state on disk.
+FTL family's default victim or merge rule and the simulator's placement, and caches the state on disk.
 """
 
 import sys

@@ -58,13 +58,13 @@ class RunSpec:
             Sampling does not change the run. `None`: no samples.
         preconditioning: how the device is prepared before the warm-up, as text or as a mapping, which is
             converted to text such as `fill(share=0.95)`. `none`, `fill`, `uniform` and `workload`: see
-            `ssdgym.config.device`; all seeds and policies start from the same device. `reads`: the pages that
-            the workload reads before it writes them are written in zero time. `until_gc`: the policy writes
-            uniformly random pages, drawn by the run's seed, in zero time until every plane has run GC.
-            `until_gc_greedy`: the pages of `until_gc` are written under greedy in one stream, and the policy
-            begins afterwards. `reads_until_gc_greedy`: `reads`, then `until_gc_greedy`. `repeat`: the whole
-            workload is repeated until a block has been erased; the next repetition is measured.
-            `reads_repeat`: `reads`, then `repeat`.
+            `ssdgym.config.device`; all seeds and all policies with one placement start from the same device.
+            `reads`: the pages that the workload reads before it writes them are written in zero time.
+            `until_gc`: the policy writes uniformly random pages, drawn by the run's seed, in zero time until
+            every plane has run GC. `until_gc_greedy`: the pages of `until_gc` are written under greedy in one
+            stream, and the policy begins afterwards. `reads_until_gc_greedy`: `reads`, then
+            `until_gc_greedy`. `repeat`: the whole workload is repeated until a block has been erased; the
+            next repetition is measured. `reads_repeat`: `reads`, then `repeat`.
         agent: the agent that takes the decisions in place of a policy: file of a trained agent, name, or
             `module:callable` (`ssdgym.agents.playing.files`). It excludes `days`, `day_requests`,
             `sample_pages`, and the preconditionings `until_gc`, `repeat` and `reads_repeat`.
