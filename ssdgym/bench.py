@@ -56,9 +56,10 @@ _FIRST_STEP = (
 
 
 def measure(repeats: int, *, start: bool) -> pd.DataFrame:
-    """Return a row for each measurement: name, unit, median, low and high.
+    """Return a row for each measurement: name, unit, and median, lowest and highest value of the repeats.
 
-    If `start` is true, the rows include a cold compile and warm starts, each measured in a new process.
+    If `start` is true, also measure the seconds that a new process needs to its first step: once with an
+    empty cache ("cold compile"), and `repeats` times with compiled code in the cache ("warm start").
     """
     rows: list[tuple[str, str, float]] = []
     with tempfile.TemporaryDirectory(prefix="ssdgym-bench-") as folder:
@@ -83,10 +84,11 @@ def measure(repeats: int, *, start: bool) -> pd.DataFrame:
 
 
 def measure_against(clone: Path, turns: int, *, start: bool) -> pd.DataFrame:
-    """Measure another clone (with its own Python) and these sources alternately, each time in a new process.
+    """Measure `clone` (with the Python in its `.venv`) and these sources in turn, each in a new process.
 
-    Every turn gives a ratio here / other. Return a row for each measurement that both print: name, unit,
-    median of each side; median, low and high of the ratios; whether these sources were slower in every turn.
+    Return a row for each measurement that both clones print: its name and unit; the medians of `clone`
+    ("other") and of these sources ("here"); median, lowest and highest of the ratios here / other, one ratio
+    for each of the `turns`; and whether these sources were slower in every turn.
     """
     own = Path(__file__).parents[1], sys.executable  # python -m imports from its working folder first
     sides = {"other": (clone, str((clone / ".venv" / "bin" / "python").absolute())), "here": own}
@@ -113,7 +115,7 @@ def _printed(command: Sequence[str], failure: str, **options: Any) -> str:
 
 
 def rates(folder: Path) -> dict[str, tuple[str, Callable[[], Work]]]:
-    """Return for each rate, by its name, the unit and a function that prepares the work to be timed."""
+    """Return a mapping from the name of each rate to its unit and a function that prepares the timed work."""
     tiny, default = f"{_DEVICES} devices of 64 blocks x 16 pages, 8 candidates", f"{_DEVICES} default devices"
     large = _device("none", 23_020, pages_per_block=128)
     dies = partial(_device, "event", 250, channels=2, chips_per_channel=2)
@@ -144,7 +146,7 @@ def rates(folder: Path) -> dict[str, tuple[str, Callable[[], Work]]]:
 
 
 def _device(timing: str, blocks: int, over_provisioning: float = 0.07, **geometry: int) -> DeviceConfig:
-    """Return a device with blocks of 64 pages; 7 % over-provisioning is that of published comparisons."""
+    """Return a device, by default with blocks of 64 pages and 7 % over-provisioning, as papers compare."""
     sizes = {"blocks_per_plane": blocks, "pages_per_block": 64, "page_size_bytes": 4096}
     times = {"program_ns": 600_000, "erase_ns": 3_000_000, "read_ns": 50_000, "transfer_ns_per_byte": 2.5}
     ftl = {"timing": timing, "queue_depth": 32, "placement": "single", "gc": {"free_blocks": 2}}
@@ -156,10 +158,10 @@ def _device(timing: str, blocks: int, over_provisioning: float = 0.07, **geometr
 def _runs(
     source: Source, read_fraction: float = 0, laps: int = 0, policy: str = "greedy", count: int | None = None
 ) -> Work:
-    """Return work that runs the same `count` uniform requests on a device; the device is filled first.
+    """Fill a device, and return work that runs the same `count` uniform requests on the device.
 
-    If `laps` is above 0, all pages are first overwritten about that many times, and addresses shift with each
-    repeat: a device with more pages than requests would otherwise have pages that are never overwritten.
+    If `laps` is above 0, first run about `laps` requests per logical page, and shift all addresses before
+    each repeat. Without the shift, a device with more pages than requests has pages that no repeat writes.
     """
     device = load_device(source)
     simulator = Simulator(device, policy=policy, recording=Recording(latencies=1 << 10))
@@ -197,7 +199,7 @@ def _single_steps() -> Work:
 def _vector_steps(environment: str = ENVIRONMENT, **arguments: Any) -> Work:
     environments = gymnasium.make_vec(environment, _DEVICES, "vector_entry_point", **arguments)
     environments.reset(seed=0)
-    # Candidate 0 (the pick of the first proposer) and stream 0 may always be chosen.
+    # Candidate 0, which the first rule of `proposers` chose, and stream 0 are never masked.
     actions = np.zeros(_DEVICES, np.int64)
 
     def work() -> int:
@@ -209,7 +211,7 @@ def _vector_steps(environment: str = ENVIRONMENT, **arguments: Any) -> Work:
 
 
 def _parsing(folder: Path) -> Work:
-    """Write a trace in the MSR format, and return work that parses it without the cache of parsed traces."""
+    """Write a trace in the MSR format, and return work that parses the file without the cache."""
     trace, known = folder / "trace.csv", writable_format("msr")
     head = HeadConfig(kind="head", requests=TRACE_LINES)
     config: Any = load_workload("synthetic:hm_0").model_copy(update={"transforms": (head,)})

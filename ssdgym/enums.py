@@ -1,4 +1,4 @@
-"""Values of configuration fields; each has a word in configurations, a code in the engine, and a meaning."""
+"""Values of configuration fields; each has a word for configurations, a code for the engine and a meaning."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Choice(StrEnum):
-    """A value of a configuration field; it equals its word as a string.
+    """A value of a configuration field; it is equal to its word, as in `Timing.NONE == "none"`.
 
     Attributes:
         code: number of the value in the engine.
@@ -17,7 +17,7 @@ class Choice(StrEnum):
     meaning: str
 
     def __new__(cls, word: str, meaning: str) -> Choice:
-        """Make a member with its word and meaning; members have the codes 0, 1, 2, ... in their order."""
+        """Make a member with its word and meaning; members get the codes 0, 1, 2, ... in order."""
         member = str.__new__(cls, word)
         member._value_ = word
         member.code = len(cls.__members__)
@@ -47,22 +47,22 @@ class Isolation(Choice):
 
 
 class MultiPlane(Choice):
-    """Which planes of a die one command may use: for moves, erases and, if the FTL allows, host writes."""
+    """Which planes of a die one command may use: to relocate, to erase and, if the FTL allows, to write."""
 
     # Hu et al., ICS 2011: multi-plane commands need equal block and page addresses; newer chips allow more.
     NONE = "none", "only one plane"
-    STRICT = "strict", "planes with equal page numbers and, for erases, equal block numbers"
-    RELAXED = "relaxed", "planes with equal page numbers, and any blocks for erases"
+    STRICT = "strict", "several planes, at equal page numbers; erases only at equal block numbers"
+    RELAXED = "relaxed", "several planes, at equal page numbers; erases at any block numbers"
 
 
 class Allocation(Choice):
-    """When a host write is bound to its die."""
+    """How and when the die of a host write is chosen."""
 
     STATIC = "static", "the logical page determines the plane"
     # The lengths of the dies' queues decide, as in Park et al. (IEEE CAL 2010).
     DYNAMIC = "dynamic", "a queued write goes to the die that is expected to be idle first"
     # Which die is idle decides, as in SSDsim (Hu et al., ICS 2011).
-    LATE = "late", "writes wait in one queue, from which idle dies take them (timing none: as dynamic)"
+    LATE = "late", "writes wait in one queue until a die is idle (with timing none: as dynamic)"
 
 
 class Timing(Choice):
@@ -73,10 +73,10 @@ class Timing(Choice):
 
 
 class GcMode(Choice):
-    """How long foreground garbage collection goes on."""
+    """How many rounds of foreground garbage collection follow each other."""
 
     BARRIER = "barrier", "rounds until free space is above the threshold"
-    PER_WRITE = "per_write", "one round for each host write below the threshold"
+    PER_WRITE = "per_write", "one round for each host write while free space is below the threshold"
 
 
 class GcPriority(Choice):
@@ -98,29 +98,29 @@ class GcStart(Choice):
 
 
 class GcGrain(Choice):
-    """How far an idle die goes on with background collection once it has begun."""
+    """Whether a host request interrupts a round of background collection on its die."""
 
-    COMMAND = "command", "until a host request arrives, which waits for at most one command"
+    COMMAND = "command", "stops when a host request arrives; the request waits for at most one command"
     # SSDsim creates uninterruptible rounds only.
-    ROUND = "round", "to the erase of the round, for which host requests wait"
+    ROUND = "round", "does not stop before the erase of the round; host requests wait"
 
 
 class WriteCompletes(Choice):
     """When the write of a host page counts as done."""
 
-    PROGRAM = "program", "when it is programmed"
+    PROGRAM = "program", "when the page is programmed"
     # As in SSDsim, where a request ends with its transfer.
-    TRANSFER = "transfer", "when its data has reached the die, before it is programmed"
+    TRANSFER = "transfer", "when the data has reached the die, before the page is programmed"
 
 
 class PlaneRows(Choice):
-    """Which rows (page numbers within a block) of a die's planes one command may write."""
+    """How planes come to the same row (page number within a block), so that one command can write them."""
 
-    ANY = "any", "equal rows, if planes happen to have reached the same row"
+    ANY = "any", "planes join if they happen to be at the same row"
     # As in Shin, Electronics Letters 2018, and in the function make_same_level of SSDsim.
-    PAD = "pad", "equal rows; a plane that lags by up to pad_limit pages is padded first"
+    PAD = "pad", "a plane up to pad_limit rows behind first gets pages without data (padding)"
     # As in superblocks, whose blocks are written row by row: the plane that lags behind is written first.
-    ALIGNED = "aligned", "equal rows; the plane of a die that lags most is written next"
+    ALIGNED = "aligned", "the plane of a die that is at the lowest row is written next"
 
 
 class HotnessCounts(Choice):
@@ -128,43 +128,46 @@ class HotnessCounts(Choice):
 
     WRITES = "writes", "all written pages"
     # SpeedupGC, section III-A: "when an update request arrives".
-    UPDATES = "updates", "pages whose logical page is already mapped; others are neither counted nor hot"
+    UPDATES = "updates", "overwrites; a write to an unmapped logical page is not counted and is cold"
 
 
 class ColdScatter(Choice):
-    """How many cold pages are written to a randomly drawn block before another block is drawn."""
+    """How often the random block for cold pages is drawn."""
 
     # "A randomly selected block" (SpeedupGC, algorithm 2 and section III-D) can mean either.
     PAGE = "page", "a random block for each page"
-    BLOCK = "block", "a random block, which is written until it is full"
+    BLOCK = "block", "a random block, then another one when it is full"
 
 
 class SubpageKind(Choice):
     """The FTL of a device that is addressed by subpages."""
 
-    CGM = "cgm", "maps whole pages; a write of a part of a page first reads the rest"
-    FGM = ("fgm", "maps subpages; any may share a page, whose rest stays empty if the host waits")
+    CGM = "cgm", "maps whole pages; a write of a part of a page first reads the rest of the page"
+    FGM = (
+        "fgm",
+        "maps subpages; any subpages can share a page; a synchronous write leaves the rest of its page empty",
+    )
     # Jin et al., SAC 2011.
     SECTOR_LOG = "sector_log", "maps whole pages, and writes parts of pages to a log that maps subpages"
     # This FTL and the region rules below are from Kim et al., DAC 2017.
     SUBFTL = (
         "subftl",
-        "maps whole pages, and programs parts of pages as single subpages, with no erase in between",
+        "maps whole pages; writes parts of pages as single subpages, several per page between two erases",
     )
 
 
 class RegionRule(Choice):
-    """Which block of subFTL's region is written next; a pass programs one subpage of each of its pages."""
+    """Which block of subFTL's region is written next; a pass programs one subpage in each page of a block."""
 
-    FEWEST_VALID = ("fewest_valid", "block with fewest valid subpages, which is collected if no pass is left")
-    PRINTED = "printed", "block with fewest passes; once no block has passes left, some are collected"
+    FEWEST_VALID = "fewest_valid", "block with fewest valid subpages; collected first if it has no pass left"
+    PRINTED = "printed", "block with fewest passes; if no block has a pass left, collect_blocks are collected"
 
 
 class Advance(Choice):
-    """What subFTL does with valid subpages in a page that the current pass over a block would program."""
+    """What subFTL does when a pass comes to a page that has a valid subpage."""
 
-    ALWAYS = "always", "they are programmed again as the next subpage of their page"
-    NEVER = "never", "the pass skips their page"
+    ALWAYS = "always", "the pass programs the subpage again, as the next subpage of the page"
+    NEVER = "never", "the pass skips the page"
 
 
 class BlockKind(Choice):
@@ -174,7 +177,7 @@ class BlockKind(Choice):
     # Kang et al., EMSOFT 2006.
     SUPERBLOCK = (
         "superblock",
-        "several logical blocks share several physical blocks, with their pages at any place in them",
+        "several logical blocks share several physical blocks; a page can be at any place in these",
     )
 
 
@@ -186,10 +189,10 @@ class Striping(Choice):
 
 
 class UBlockSearch(Choice):
-    """Whether it takes time to find a page in an update block."""
+    """Whether finding a page in an update block costs time."""
 
-    TIMED = "timed", "spare areas are read until the page is found"
-    FREE = "free", "no time is needed to find it"
+    TIMED = "timed", "reads the spare areas of pages until the page is found"
+    FREE = "free", "takes no time"
 
 
 class MergePace(Choice):
@@ -197,7 +200,7 @@ class MergePace(Choice):
 
     AT_ONCE = "at_once", "all commands, one after the other"
     # Choudhuri and Givargis, CODES+ISSS 2008.
-    SPREAD = "spread", "a few commands after each host page, enough to finish in time"
+    SPREAD = "spread", "a few after each host page, so that the merge ends before the pool is empty"
 
 
 class Capacity(Choice):
@@ -205,4 +208,4 @@ class Capacity(Choice):
 
     FIXED = "fixed", "the device is at the end of its life"
     # Jiao, Bhimani, Kim, HotStorage 2022.
-    VARIANT = "variant", "the device gives up logical pages, from the last one on"
+    VARIANT = "variant", "the capacity shrinks: the last logical pages are lost first"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-#: Longest value and longest sentence that are shown in full, in characters.
+#: Longest value and longest sentence that an error shows in full, in characters.
 _LONGEST_VALUE = 200
 _LONGEST_SENTENCE = 1500
 #: Matches the long values in a sentence: texts in quotation marks, and words.
@@ -27,7 +27,7 @@ class SsdgymError(Exception):
 
 
 def with_short_values(sentence: str) -> str:
-    """Leave out the middle of each long value in a sentence, then of the sentence if it is still too long."""
+    """Return a sentence without the middle of each long value; if still too long, without its own middle."""
     sentence = _LONG_VALUES.sub(lambda match: _without_middle(match[0], _LONGEST_VALUE), sentence)
     return _without_middle(sentence, _LONGEST_SENTENCE)
 
@@ -40,7 +40,7 @@ def _without_middle(text: str, most: int) -> str:
 
 @contextmanager
 def needing(extra: str, who: str) -> Iterator[None]:
-    """Turn a failed import into an error that begins with `who`, such as "agents need", and names `extra`."""
+    """Turn a failed import into an `SsdgymError`: `who` ("agents need"), the package, and the pip `extra`."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -50,11 +50,11 @@ def needing(extra: str, who: str) -> Iterator[None]:
 
 
 def shown(value: Any, most: int = 60) -> str:
-    """Return the text with which errors quote a value.
+    """Return the text of a value for error messages: its `repr`, cut off after `most` characters.
 
     Args:
         value: any value, even one that Python cannot print, such as a number with too many digits.
-        most: largest number of characters shown.
+        most: largest number of characters of the text.
     """
     try:
         return f"{value!r:.{most}}"

@@ -1,4 +1,4 @@
-"""Write files in one step, and check that folders are writable before long work begins."""
+"""Find the cache folder, write files in one step, and check that folders are writable."""
 
 from __future__ import annotations
 
@@ -22,9 +22,12 @@ DAMAGED_ZIP = (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, ValueErro
 
 
 def cache_folder() -> Path:
-    """Return the cache folder: `SSDGYM_CACHE_DIR`, or `ssdgym` in the user's folder of caches.
+    """Return the cache folder: `SSDGYM_CACHE_DIR`, or `ssdgym` in `XDG_CACHE_HOME` or in `~/.cache`.
 
-    For a user without a home folder, the cache is in the folder of temporary files.
+    For a user without a home folder, return `ssdgym-UID` in the folder of temporary files, with a warning.
+
+    Raises:
+        SsdgymError: the user has no home folder, and somebody else can write to `ssdgym-UID`.
     """
     if chosen := os.environ.get("SSDGYM_CACHE_DIR"):
         return Path(chosen)
@@ -38,7 +41,7 @@ def cache_folder() -> Path:
 
 @functools.cache
 def _homeless_cache() -> Path:
-    """Return a temporary cache folder that only this user may write, since code in it is executed."""
+    """Return a temporary cache folder that only this user can write to, since code in it is executed."""
     folder = Path(tempfile.gettempdir()) / f"ssdgym-{os.getuid()}"
     with suppress(OSError):
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -58,7 +61,7 @@ def _homeless_cache() -> Path:
 
 
 def cache_is_writable(folder: Path) -> bool:
-    """Make a folder of the cache and return whether files can be written into it; if not, warn once."""
+    """Make a folder of the cache; return whether files can be written into it. If not, warn once."""
     is_writable = _was_writable(folder)
     if is_writable:
         folder.mkdir(parents=True, exist_ok=True)  # it may have been removed since the check
@@ -84,7 +87,7 @@ def _was_writable(folder: Path) -> bool:
 def write_atomically(path: Path, content: bytes | Callable[[IO[bytes]], object]) -> None:
     """Write `content` (bytes, or a function that writes them) to a new file, then rename the file to `path`.
 
-    If the writing is interrupted, `path` is still the old file.
+    If writing is interrupted, an existing file at `path` stays as it was.
 
     Raises:
         SsdgymError: the file cannot be written.
@@ -106,17 +109,17 @@ def write_atomically(path: Path, content: bytes | Callable[[IO[bytes]], object])
 
 
 def refuse_special(path: Path) -> None:
-    """Raise if a path exists and is neither a file nor a folder, because a pipe may never end.
+    """Refuse the path of a pipe or a device, because reading may never end.
 
     Raises:
-        SsdgymError: the path is that of a pipe or a device.
+        SsdgymError: the path exists and is neither a file nor a folder.
     """
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise SsdgymError(f"{path}: this is no file but a pipe or a device; give the path of a file.")
 
 
 def file_hash(path: Path) -> str:
-    """Return the SHA-256 of a file's content."""
+    """Return the SHA-256 of a file's content, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

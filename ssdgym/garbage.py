@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Pause Python's garbage collection inside the `with` block; also usable as a decorator."""
+    """Pause Python's garbage collection inside the `with` block, or in the function that this decorates."""
     collects = gc.isenabled()
     gc.disable()
     try:

@@ -17,7 +17,9 @@ from ssdgym.errors import SsdgymError
 
 
 def find_module(module: str, where: str) -> ModuleSpec:
-    """Return the spec of a module, which may be in the present folder, without importing the module.
+    """Return the spec of a module without importing the module.
+
+    The working folder is put first into `sys.path`, so the module may be there.
 
     Args:
         module: dotted name of the module.
@@ -26,7 +28,6 @@ def find_module(module: str, where: str) -> ModuleSpec:
     Raises:
         SsdgymError: there is no such module.
     """
-    # Modules of the present folder come first, as in `python` without a script.
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
@@ -39,14 +40,14 @@ def find_module(module: str, where: str) -> ModuleSpec:
 
 
 def import_own(module: str, where: str) -> ModuleType:
-    """Import a module, which may be in the present folder, and return it.
+    """Import a module, which may be in the working folder, and return it.
 
     Args:
         module: dotted name of the module.
         where: first part of error messages.
 
     Raises:
-        SsdgymError: the module does not exist, or raises an error.
+        SsdgymError: the module does not exist, or raises an error while it is imported.
     """
     find_module(module, where)
     try:
@@ -59,7 +60,7 @@ def import_own(module: str, where: str) -> ModuleType:
         ) from error
 
 
-#: Environment variable with the names, separated by commas, of modules that worker processes import.
+#: Environment variable: names of modules, separated by commas, that worker processes import at their start.
 IMPORTED = "SSDGYM_IMPORT"
 
 
@@ -69,10 +70,10 @@ def named_modules() -> list[str]:
 
 
 def import_modules(names: Iterable[str] = ()) -> None:
-    """Import the modules in `SSDGYM_IMPORT` and `names`, here and in every worker process started later.
+    """Import the modules in `SSDGYM_IMPORT` and in `names`, and add `names` to `SSDGYM_IMPORT`.
 
     Raises:
-        SsdgymError: a module does not exist, or raises an error.
+        SsdgymError: a module does not exist, or raises an error while it is imported.
     """
     modules = list(dict.fromkeys([*named_modules(), *names]))
     for name in modules:

@@ -25,7 +25,7 @@ class OneThread:
 
 
 def exclusive(method: MethodT) -> MethodT:
-    """Make a method of a `OneThread` raise an SsdgymError while another thread runs an exclusive method."""
+    """Make a method raise SsdgymError while another thread runs an exclusive method of the same object."""
 
     @functools.wraps(method)
     def guarded(self: OneThread, *arguments: Any, **named: Any) -> Any:

@@ -19,14 +19,14 @@ Observation: TypeAlias = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Feature:
-    """One number of an observation.
+    """The definition of one number of an observation.
 
     Attributes:
-        name: name of the number. An agent's features are found in an environment by name.
+        name: name of the number. Agents find their features in an environment by name.
         meaning: a phrase that defines the number.
         unit: unit of the values.
-        low: smallest value.
-        high: largest value.
+        low: smallest possible value.
+        high: largest possible value.
     """
 
     name: str

@@ -7,18 +7,17 @@ from typing import Any
 
 
 class Unread(dict[str, Any]):
-    """A dictionary that a function fills when it is first read; copies and pickles are plain dictionaries.
+    """A dictionary whose entries are computed at the first access; copies and pickles are plain dictionaries.
 
     Args:
-        read: function that returns the entries.
+        read: function that returns the entries. It is called at most once.
     """
 
     __slots__ = ("__weakref__", "_read")
 
     def __init__(self, read: Callable[[], dict[str, Any]]) -> None:
-        super().__init__(
-            unread=None
-        )  # this entry matters to code that reads only dictionaries with entries, such as json's encoder
+        # json's encoder calls no method of an empty dictionary, so there has to be an entry.
+        super().__init__(unread=None)
         self._read: Callable[[], dict[str, Any]] | None = read
 
     def read(self) -> None:
@@ -46,18 +45,7 @@ def _filled(name: str) -> Callable[..., Any]:
 
 for _name in (
     *("__contains__", "__delitem__", "__eq__", "__getitem__", "__ior__", "__iter__", "__len__", "__ne__"),
-    *(
-        "__or__",
-        "__repr__",
-        "__reversed__",
-        "__ror__",
-        "__setitem__",
-        "clear",
-        "copy",
-        "get",
-        "items",
-        "keys",
-    ),
-    *("pop", "popitem", "setdefault", "update", "values"),
+    *("__or__", "__repr__", "__reversed__", "__ror__", "__setitem__", "clear", "copy", "get", "items"),
+    *("keys", "pop", "popitem", "setdefault", "update", "values"),
 ):
     setattr(Unread, _name, _filled(_name))
