@@ -1,1 +1,1 @@
-"""Typed models of everything under `configs/`, and how they are read."""
+"""Models of the configurations of devices and FTLs, and functions that read configurations."""

@@ -11,33 +11,36 @@ from ssdgym.config.geometry import GeometryConfig
 from ssdgym.config.loading import Config
 from ssdgym.enums import BlockKind, GcPriority, MergePace, Striping, UBlockSearch
 
-#: Most blocks that a superblock has while it is merged.
+#: Most physical blocks of a superblock, including those that a merge adds.
 MOST_SLOTS = 16
-#: Largest tolerance: the erases that disturb a sub-block are counted in 8 bits.
+#: Largest `disturb_tolerance`: the engine counts the erases that disturb a sub-block in 8 bits.
 MOST_TOLERATED = 254
 
 
 class MergeConfig(Config):
-    """When and how blocks are merged."""
+    """When and how blocks are merged.
+
+    A Merge copies valid pages to other blocks and erases whole blocks; an M-Merge erases parts of blocks.
+    """
 
     free_share: float = Field(
         0.08,
         ge=0,
         lt=1,
-        description="threshold of free blocks as a share of a plane's blocks, rounded down, at least one",
+        description="free share of a plane's blocks, rounded down, at which merges begin; at least one block",
     )
     mmerge_limit: int = Field(
-        16, ge=0, le=2**31 - 1, description="most M-Merges per logical block or superblock between Merges"
+        16, ge=0, le=2**31 - 1, description="most M-Merges (merges of parts of blocks) between two Merges"
     )
-    merges: MergePace = Field(MergePace.AT_ONCE, description=f"only nftl has spread; {MergePace.described()}")
-    priority: GcPriority = Field(GcPriority.FIRST, description=f"merges are run; {GcPriority.described()}")
+    merges: MergePace = Field(MergePace.AT_ONCE, description=f"spread: nftl only; {MergePace.described()}")
+    priority: GcPriority = Field(GcPriority.FIRST, description=f"when merges run; {GcPriority.described()}")
     copyback: bool = Field(
         False, description="relocate pages within their plane, without a transfer over the channel"
     )
 
 
 class BlockFtl(FtlConfig):
-    """An FTL that maps blocks."""
+    """An FTL that maps whole blocks and collects garbage by merges."""
 
     keeps_addresses: ClassVar[bool] = True
     models_disturbance: ClassVar[bool] = True
@@ -51,7 +54,7 @@ class BlockFtl(FtlConfig):
     kind: BlockKind = Field(BlockKind.NFTL, description=BlockKind.described())
     striping: Striping = Field(Striping.BLOCKS, description=Striping.described())
     u_block_search: UBlockSearch = Field(
-        UBlockSearch.TIMED, description=f"nftl: search in an update block; {UBlockSearch.described()}"
+        UBlockSearch.TIMED, description=f"nftl: find a page in an update block; {UBlockSearch.described()}"
     )
     logical_blocks: int = Field(4, ge=1, lt=MOST_SLOTS, description="M, logical blocks per superblock")
     physical_blocks: int = Field(
@@ -61,10 +64,10 @@ class BlockFtl(FtlConfig):
         1,
         ge=0,
         le=MOST_TOLERATED,
-        description="erases of neighbours that a sub-block's data survives; null: any number",
+        description="erases of neighbours that the data of a sub-block survives; null: any number",
     )
     disturb_care: bool = Field(
-        True, description="M-Merges also restore the data that their erases would spoil"
+        True, description="M-Merges also rewrite the neighbouring data that their erases would destroy"
     )
     gc: MergeConfig = MergeConfig()
 
@@ -90,17 +93,17 @@ class BlockFtl(FtlConfig):
         return 1 if self.kind == BlockKind.NFTL else self.logical_blocks
 
     def kept_blocks(self, geometry: GeometryConfig) -> int:
-        """Return the number of free blocks in a plane's pool at which merges begin."""
+        """Return the number of free blocks of a plane at which merges begin."""
         return max(1, int(self.gc.free_share * geometry.blocks_per_plane))
 
     def capacity_step(self, geometry: GeometryConfig) -> tuple[int, str]:
-        """Return the size and the name of a row: one logical block, or superblock, in each plane."""
+        """Return the logical pages and the name of a row: one logical block, or superblock, in each plane."""
         what = "logical blocks" if self.kind == BlockKind.NFTL else "superblocks"
         pages = self.bundle_blocks * geometry.pages_per_block * geometry.planes
         return pages, f"a row of {what}, one in each plane,"
 
     def check_device(self, geometry: GeometryConfig, erase_unit: str, multi_plane: str) -> None:
-        """Raise if the device has another erase unit than this FTL needs, or multi-plane commands."""
+        """Raise if the device has a wrong erase unit, or multi-plane commands; see `FtlConfig`."""
         self._refuse_multi_plane(multi_plane)
         unit = "sub_block_run" if geometry.partial_sizes else "block"
         if erase_unit != unit:
@@ -110,7 +113,7 @@ class BlockFtl(FtlConfig):
             )
 
     def with_changes(self, changes: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields as `FtlConfig` does; a change to superblocks also drops `gc.merges`."""
+        """See `FtlConfig`; a change to `kind: superblock` also drops `gc.merges`."""
         fields = super().with_changes(changes)
         gc = fields.get("gc")
         is_superblock = changes.get("kind") == BlockKind.SUPERBLOCK

@@ -1,4 +1,4 @@
-"""Configure the wear of cells: their erase limits, and the effect of lost blocks."""
+"""Configure how cells wear out: limits of erases, and the effect of lost blocks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ssdgym.enums import Capacity
 
 
 class EnduranceConfig(Config):
-    """The number of erases that sub-blocks endure: the device's seed draws a limit for each sub-block."""
+    """The number of erases that sub-blocks endure; the seed of the run draws a limit for each sub-block."""
 
     mean: PositiveInt = Field(le=10**9, description="erases that a sub-block endures on average")
     spread: float = Field(
@@ -18,20 +18,17 @@ class EnduranceConfig(Config):
 
 
 class CellsConfig(Config):
-    """How the cells of a device wear out, and what it does when blocks are lost."""
+    """How the cells of a device wear out, and what the device does when blocks are lost."""
 
     endurance: EnduranceConfig
     disturbance_wears: bool = Field(
-        False, description="ftl.mapping block: a partial erase also wears the neighbouring parts"
+        False, description="ftl.mapping block: a partial erase also wears the neighbouring sub-blocks"
     )
     capacity: Capacity = Field(
-        Capacity.FIXED, description=f"once the remaining blocks cannot hold all data; {Capacity.described()}"
+        Capacity.FIXED, description=f"if too few blocks are left for all data; {Capacity.described()}"
     )
     least_capacity: float = Field(
-        0.5,
-        gt=0,
-        le=1,
-        description="with capacity variant: share of logical pages left at which life ends",
+        0.5, gt=0, le=1, description="capacity variant: life ends below this share of the logical pages"
     )
 
     @model_validator(mode="after")

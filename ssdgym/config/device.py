@@ -20,7 +20,7 @@ from ssdgym.errors import SsdgymError, shown
 
 
 class DeviceFields(Config):
-    """The fields of a device; each field is checked alone, combinations are not."""
+    """The fields of a device; each field is checked by itself, but not whether fields fit each other."""
 
     name: str
     description: str = ""
@@ -32,21 +32,21 @@ class DeviceFields(Config):
     isolation: Isolation = Field(
         Isolation.NONE, description=f"protection of neighbours from an erase; {Isolation.described()}"
     )
-    # 1: neighbours share the layer between them; 2: each sub-block has one above and one below.
+    # 1: two neighbours share the layer between them; 2: each sub-block has one layer above and one below.
     isolation_layers: PositiveInt = Field(
-        1, description="layers without data per sub-block under hardware isolation"
+        1, description="with isolation hardware: number of layers without data per sub-block"
     )
     multi_plane: MultiPlane = Field(
         MultiPlane.NONE,
-        description="planes of a die that one command covers, for moves, erases and, with "
-        f"ftl.multi_plane_writes, host writes; {MultiPlane.described()}",
+        description="planes of a die that one command may use to relocate, to erase and, with "
+        f"ftl.multi_plane_writes, to write host pages; {MultiPlane.described()}",
     )
     timing: TimingConfig
     energy: EnergyConfig = EnergyConfig()
-    cells: CellsConfig | None = Field(None, description="wear of the cells; null: none")
+    cells: CellsConfig | None = Field(None, description="wear of the cells; null: cells do not wear out")
     ftl: AnyFtl = PageFtl()
     assumed: dict[str, str] = Field(
-        default_factory=dict, description="values that no published source gives, each with its reason"
+        default_factory=dict, description="reasons for values that no published source gives, by field name"
     )
 
     @model_validator(mode="before")
@@ -56,8 +56,8 @@ class DeviceFields(Config):
 
 
 def _on_base(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a device that is given as changes to a `base`."""
-    # `assumed` stays as it is: its keys are dotted names of fields.
+    """Return all fields of a device that is given as a `base` and changed fields."""
+    # `assumed` is not a nested field: its keys are dotted names of fields.
     kept = ("base", "name", "description", "assumed")
     changes = nested({name: value for name, value in data.items() if name not in kept})
     try:
@@ -66,16 +66,16 @@ def _on_base(data: dict[str, Any]) -> dict[str, Any]:
         raise SsdgymError(f"device base {shown(data['base'])} leads back to itself; correct it.") from None
     label = ", ".join(f"{name}={value}" for name, value in dotted(changes))
     fields = {"name": f"{base.name}({label})", **{name: data[name] for name in kept[1:] if name in data}}
-    if isinstance(notes := data.get("assumed"), dict):  # notes of the base on other fields stay
+    if isinstance(notes := data.get("assumed"), dict):  # the base's notes on all other fields stay
         kept_notes = {name: why for name, why in base.assumed.items() if overlapping(name, notes) is None}
         fields["assumed"] = kept_notes | notes
-    if "capacity" in changes:  # either of its two fields replaces it as a whole
+    if "capacity" in changes:  # the two fields of `capacity` exclude each other
         fields["capacity"] = changes.pop("capacity")
     return base.with_changes(changes) | fields
 
 
 def where_of(source: Source) -> str | None:
-    """Return the start of error messages about a mapping: the name of its device."""
+    """Return the start of errors about a mapping, its device's name; None if it has no name."""
     return (
         f"device {source['name']}"
         if isinstance(source, dict) and isinstance(source.get("name"), str)
@@ -86,19 +86,21 @@ def where_of(source: Source) -> str | None:
 PreconditioningKind = Literal[
     "none", "fill", "workload", "uniform", "reads", "until_gc", "until_gc_greedy", "reads_until_gc_greedy"
 ]
-#: What each kind of preconditioning writes.
+#: What each kind of preconditioning writes, in Markdown.
 PRECONDITIONING: dict[PreconditioningKind, str] = {
     "none": "nothing",
-    "fill": "every page once, the default of `run`; `fill(share=0.95)` the first 95 % in order",
-    "workload": "every page once, then overwrites until the write amplification is steady, under greedy "
-    "(`merge` on devices of mapping block), so that no policy is favoured; the default of `evaluate` and of "
-    "environments; `workload(share=0.95)` as `fill`",
-    "uniform": "as `workload`, with uniform overwrites",
-    "reads": "the pages that a trace, or another workload that ends, reads before it writes them",
-    "until_gc": "random pages under the measured policy, by the run's seed, until every plane has collected",
-    "until_gc_greedy": "the same pages under greedy in one stream, so that all policies start with the same "
-    "device",
-    "reads_until_gc_greedy": "those of `reads`, then those of `until_gc_greedy`, all in that one stream",
+    "fill": "every page once, in order; the default of `run`. `fill(share=0.95)` writes the first 95 % only",
+    "workload": "as `fill`, then overwrites of the workload until the write amplification is steady, under "
+    "greedy (`merge` on devices of mapping block), so that no policy is favoured; the default of `evaluate` "
+    "and of environments. `workload(share=0.95)` fills the first 95 % only",
+    "uniform": "as `workload`, but with uniform overwrites",
+    "reads": "the pages that the workload, which must end, reads before it writes them",
+    "until_gc": "random pages drawn by the run's seed, until every plane has collected, under the measured "
+    "policy",
+    "until_gc_greedy": "as `until_gc`, but under greedy and in one stream, so that all policies start with "
+    "the same device",
+    "reads_until_gc_greedy": "the pages of `reads`, then those of `until_gc_greedy`, all under greedy and in "
+    "one stream",
 }
 #: The kinds that begin by filling the device.
 _FILLING = ("fill", "uniform", "workload")
@@ -108,13 +110,13 @@ _WRITTEN = re.compile(r"(\w+)\(share=([^()]+)\)")
 
 
 class PreconditioningConfig(Config):
-    """A kind of preconditioning, and the share of the device that is written first.
+    """A kind of preconditioning, and the share of the logical pages that it fills.
 
-    Its text is `fill`, or `fill(share=0.5)` for a part of the device; specs of runs contain this text.
+    It can be given as a text: `fill`, or `fill(share=0.5)` for the first half of the logical pages.
     """
 
     kind: PreconditioningKind
-    share: float = Field(1.0, gt=0, le=1, description="share of the logical pages written first, in order")
+    share: float = Field(1.0, gt=0, le=1, description="share of the logical pages that are filled, in order")
 
     @model_validator(mode="before")
     @classmethod
@@ -129,7 +131,7 @@ class PreconditioningConfig(Config):
 
     @property
     def is_the_runs_own(self) -> bool:
-        """Whether the state depends on the measured policy, or on the workload and seed of the run."""
+        """Whether the written pages depend on the seed, the workload or the policy of the run."""
         return self.kind in ("reads", *DRAWN_BY_THE_RUN)
 
     @property
@@ -226,7 +228,7 @@ class DeviceConfig(DeviceFields):
 
     @property
     def logical_pages(self) -> int:
-        """Number of pages that the host can address, a whole number of mapping units."""
+        """Number of pages that the host can address, a multiple of `ftl.capacity_step`."""
         if self.capacity.over_provisioning is None:
             return self.capacity.logical_pages or 0
         pages = int(self.physical_units / (1 + self.capacity.over_provisioning))
@@ -258,14 +260,14 @@ class DeviceConfig(DeviceFields):
         return round(self.timing.transfer_ns_per_byte * self.geometry.page_size_bytes)
 
     def sized_to(self, logical_pages: int, more_blocks: int = 0) -> DeviceConfig:
-        """Return the same device with as few blocks as hold `logical_pages` at its over-provisioning.
+        """Return this device with just enough blocks per plane for `logical_pages` at its over-provisioning.
 
         Args:
-            logical_pages: pages that the host can address; rounded up to whole mapping units.
+            logical_pages: pages that the host can address; rounded up to a multiple of `ftl.capacity_step`.
             more_blocks: additional blocks per plane. The name of the device contains their number.
 
         Raises:
-            SsdgymError: the device would be too large, or so small that its other fields do not fit it.
+            SsdgymError: the device would be too large, or too small for its other fields.
         """
         geometry = self.geometry
         step, _ = self.ftl.capacity_step(geometry)
@@ -289,24 +291,22 @@ class DeviceConfig(DeviceFields):
 
 
 def load_device(source: Source, where: str | None = None) -> DeviceConfig:
-    """Return a device by name, YAML path, mapping or ready model.
+    """Return the device of a name, YAML file, mapping or ready model.
 
     Args:
-        source: a name is that of a file in `configs/devices`; a mapping has all fields, or a device under
-            `base` and the changed fields: `{"base": "demo", "geometry.blocks_per_plane": 64}`.
+        source: the name of a file in `configs/devices` without `.yaml`, the path of a YAML file, a
+            `DeviceConfig`, or a mapping. A mapping has all fields, or a device under `base` and the changed
+            fields: `{"base": "demo", "geometry.blocks_per_plane": 64}`.
         where: first words of errors about a mapping; by default the device's name in the mapping.
 
     Raises:
-        SsdgymError: there is no such device, or a field does not fit.
+        SsdgymError: there is no such device, or its fields are wrong or do not fit each other.
     """
     return load_config(DeviceConfig, source, "devices", where or where_of(source))
 
 
 def load_fields(source: Source) -> DeviceFields:
-    """Load a device; if its fields contradict each other, return them without a check of the whole.
-
-    Args:
-        source: as for `load_device`.
+    """Load a device as `load_device` does; return its fields even if they do not fit each other.
 
     Raises:
         SsdgymError: there is no such device, or a field has a wrong value.
@@ -318,27 +318,28 @@ def load_fields(source: Source) -> DeviceFields:
 
 
 def changed_device(device: DeviceFields, where: str | None = None, **changes: Any) -> DeviceConfig:
-    """Return the device with other values in some fields, checked as a whole.
+    """Return a device with some fields changed; check that all fields fit each other.
 
     Args:
         device: the device to change.
         where: first words of errors; by default the device's name.
-        changes: values by the name of the field.
+        changes: new values of fields, by name.
 
     Raises:
-        SsdgymError: the values do not fit each other.
+        SsdgymError: a value is wrong, or fields do not fit each other.
     """
     fields = {name: getattr(device, name) for name in device.model_fields_set}
     return load_device({**fields, **changes}, where)
 
 
 def with_ftl(device: DeviceFields, changes: FtlConfig | dict[str, Any] | None) -> DeviceConfig:
-    """Return the device with another FTL or changed fields of its FTL; only the changed device is checked.
+    """Return a device with another FTL, or with changed fields of its FTL.
 
     Args:
-        device: the device, or fields of a device that fit each other only after the changes.
-        changes: the FTL, or a mapping of fields. A nested mapping or a dotted name changes only a part:
-            `{"gc": {"free_blocks": 8}}` and `{"gc.free_blocks": 8}` replace the threshold and keep the mode.
+        device: the device, or fields of a device, which need to fit each other only after the changes.
+        changes: the new FTL, a mapping of changed fields, or None for no change. A nested mapping or a
+            dotted name keeps the other fields: `{"gc": {"free_blocks": 8}}` and `{"gc.free_blocks": 8}`
+            keep `gc.mode`.
 
     Raises:
         SsdgymError: the changes do not fit the device.

@@ -1,4 +1,4 @@
-"""Change fields of configurations by dotted names; check values; read seeds."""
+"""Change fields of configurations by dotted names, check whole numbers, and read seeds."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -13,7 +13,7 @@ def is_whole(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-#: Seeds have 64 bits, as those that NumPy and Gymnasium draw.
+#: Largest seed: seeds have 64 bits, as those that NumPy and Gymnasium draw.
 LAST_SEED = 2**64 - 1
 
 
@@ -33,7 +33,7 @@ def seed_number(value: Any, what: str) -> int:
 
 
 def plain(value: Any) -> Any:
-    """Convert numbers of numpy, including those in arrays, lists and tuples, to numbers of Python."""
+    """Convert a number of numpy, or the numbers in a list or tuple, to Python; an array becomes a list."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):
@@ -47,14 +47,14 @@ def with_changes(fields: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[
     """Change nested fields, which are given by their dotted names.
 
     Args:
-        fields: nested mappings, not changed.
+        fields: nested mappings. They stay as they are.
         changes: new values by dotted names; `{"ppo.gamma": 0.9}` keeps the other fields of `ppo`.
 
     Returns:
-        The changed fields.
+        A copy of `fields` with the changes.
 
     Raises:
-        SsdgymError: a dotted name continues behind a value that has no fields.
+        SsdgymError: a dotted name names a field of a value that is no mapping.
     """
     changed = dict(fields)
     for name, value in changes.items():
@@ -73,10 +73,10 @@ def nested(changes: Mapping[str, Any]) -> dict[str, Any]:
     """Convert changes with dotted names to nested mappings.
 
     Args:
-        changes: values by names, dotted or not. A mapping changes fields of a part.
+        changes: values by names, which may be dotted, or nested mappings.
 
     Raises:
-        SsdgymError: a field is given twice.
+        SsdgymError: a field is given twice, or both as a whole and in part.
     """
     leaves: dict[str, Any] = {}
     for name, value in _leaves(changes, ""):
@@ -99,7 +99,7 @@ def _leaves(fields: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]
 
 
 def dotted(fields: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    """Return nested fields as pairs of a dotted name and its value, in order of the names."""
+    """Return nested fields as pairs of a dotted name and its value, sorted by name; omit empty mappings."""
     pairs = (pair for pair in _leaves(fields, "") if not isinstance(pair[1], Mapping))
     return tuple(sorted(pairs, key=lambda pair: pair[0]))
 
@@ -112,15 +112,15 @@ def overlapping(name: str, others: Iterable[str]) -> str | None:
     return None
 
 
-#: Most seeds in a range; a longer range is taken for a typing error.
+#: Most seeds in a range; a longer range is refused as a typing error.
 MOST_SEEDS = 1_000_000
 
 
 def read_seeds(text: str) -> tuple[int, ...]:
-    """Return the seeds written as `5`, `1,2,9` or as a range `100-109` with both ends.
+    """Return the seeds of a text such as `5`, `1,2,9` or `100-109`; a range includes both ends.
 
     Raises:
-        ValueError: the text is none of these, a range is too long, or a seed is named twice.
+        ValueError: the text has another form, a range is too long, or a seed is named twice.
     """
     seeds: list[int] = []
     for part in text.split(","):

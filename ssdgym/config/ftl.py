@@ -1,4 +1,4 @@
-"""The base model of FTLs, and the registry of models by `mapping`, the name of the FTL family."""
+"""The base model of FTLs, and the registry of models; each family of FTLs has one, named by `mapping`."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _FAMILIES: dict[str, type[FtlConfig]] = {}
 
 
 class FtlConfig(Config):
-    """The base of every family's model: how the host drives the FTL.
+    """Base of the models of all families: the fields that all FTLs have.
 
     A subclass that sets `mapping` is the model of every configuration with that value of `ftl.mapping`.
 
     Attributes:
         mapping: name of the family.
-        whole_blocks_only: whether the family never erases a part of a block.
-        keeps_addresses: whether the family maps whole logical blocks, so that adjacent pages of a trace must
+        whole_blocks_only: whether the family always erases whole blocks.
+        keeps_addresses: whether the family maps whole logical blocks. Adjacent pages of a trace must then
             stay adjacent on the device.
-        models_disturbance: whether the family itself models how erases disturb neighbouring sub-blocks. Its
-            devices have no isolation.
-        usual_policy: the default policy of its devices. Any other policy needs a main rule of the same kind.
+        models_disturbance: whether the family itself models how erases disturb neighbouring sub-blocks.
+            `DeviceConfig.isolation` must then be `none`.
+        usual_policy: the default policy. Other policies must decide the same: victims, or merges.
         foreign: for each `kind` of FTL, the fields that FTLs of that kind do not have.
     """
 
@@ -43,15 +43,15 @@ class FtlConfig(Config):
         0,
         ge=0,
         le=MAX_PAGES,
-        description="outstanding requests of a closed loop; 0: open loop by arrival times",
+        description="requests under way at a time (closed loop); 0: requests start at their arrival times",
     )
     window_pages: int = Field(
-        16384, ge=1, le=MAX_PAGES, description="limit of page transactions; further requests wait"
+        16384, ge=1, le=MAX_PAGES, description="most page reads and writes under way; others wait"
     )
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
-        """Register the model of a new mapping; refuse a mapping that another model has."""
+        """Register the model under its mapping; refuse a mapping that another model has."""
         if "mapping" in vars(cls).get("__annotations__", {}):
             mapping = cls.model_fields["mapping"].default
             if _FAMILIES.setdefault(mapping, cls).__qualname__ != cls.__qualname__:
@@ -60,7 +60,7 @@ class FtlConfig(Config):
 
     @classmethod
     def of(cls, ftl: FtlConfig) -> Self:
-        """Return `ftl` after a check that it is of this family.
+        """Return `ftl`, typed as the model of this family.
 
         Raises:
             SsdgymError: `ftl` is of another family.
@@ -90,11 +90,11 @@ class FtlConfig(Config):
 
         Args:
             geometry: geometry of the device.
-            erase_unit: the parts of a block that one erase may include.
-            multi_plane: the planes of a die that one command may use.
+            erase_unit: a word of `EraseUnit`.
+            multi_plane: a word of `MultiPlane`.
 
         Raises:
-            ValueError: the FTL does not fit. The error names the field.
+            ValueError: the FTL does not fit. The message names the field.
         """
 
     def units_per_page(self, geometry: GeometryConfig) -> int:
@@ -102,7 +102,7 @@ class FtlConfig(Config):
         return 1
 
     def capacity_step(self, geometry: GeometryConfig) -> tuple[int, str]:
-        """Return a unit and its name: the logical pages of a device must be a multiple of the unit."""
+        """Return a number that must divide the logical pages of a device, and what has so many pages."""
         return self.units_per_page(geometry), "a page of flash"
 
     def host_unit_bytes(self, geometry: GeometryConfig) -> int:
@@ -110,10 +110,9 @@ class FtlConfig(Config):
         return geometry.page_size_bytes // self.units_per_page(geometry)
 
     def with_changes(self, changes: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields with `changes`.
+        """See `Config`; fields that the new family or kind does not have are dropped.
 
-        A change of the family keeps only the fields of all families; a change of the kind drops the fields
-        that the new kind does not have.
+        If `changes` name another family, only the fields that all families have are kept.
         """
         if changes.get("mapping", self.mapping) != self.mapping:
             return self.model_dump(exclude_unset=True, include=set(FtlConfig.model_fields)) | changes
@@ -122,7 +121,7 @@ class FtlConfig(Config):
 
 
 def ftl_model(mapping: Any) -> type[FtlConfig] | None:
-    """Return the model for a value of `mapping`; `None` if there is none."""
+    """Return the model whose `mapping` is the given value; None if there is none."""
     return _FAMILIES.get(mapping) if isinstance(mapping, str) else None
 
 

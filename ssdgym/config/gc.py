@@ -12,36 +12,36 @@ from ssdgym.enums import ColdScatter, GcGrain, GcMode, GcPriority, GcStart, Hotn
 
 
 class GcConfig(Config):
-    """When garbage is collected. Give the threshold either as a share of pages or in blocks."""
+    """When garbage is collected. Give the threshold as a free share of pages or as a number of blocks."""
 
     alternatives = (("idle", "background_fraction"), ("free_blocks", "free_fraction"))
 
     mode: GcMode = Field(GcMode.BARRIER, description=GcMode.described())
-    free_fraction: float | None = Field(None, gt=0, lt=1, description="threshold: free share of pages")
-    free_blocks: int | None = Field(None, ge=1, description="threshold: free blocks in a plane's pool")
+    free_fraction: float | None = Field(None, gt=0, lt=1, description="GC threshold: free share of pages")
+    free_blocks: int | None = Field(None, ge=1, description="GC threshold: free blocks in a plane's pool")
     background_fraction: float | None = Field(
-        None, gt=0, lt=1, description="free share of a plane's pages below which its idle die collects"
+        None, gt=0, lt=1, description="an idle die collects a plane with a smaller free share of pages"
     )
     idle: str | None = Field(
         None,
-        description="name and parameters of the idle rule, which decides how far idle dies collect; "
+        description="name and parameters of the idle rule, which decides how far an idle die collects; "
         "replaces background_fraction",
     )
     preemptible: bool = Field(
         False,
-        description="program host pages in a plane during a background round, while the pool has room for "
-        "the pages that the round still has to move",
+        description="program host pages also in a plane with a background round, while its pool has room for "
+        "the pages that the round still has to relocate",
     )
     priority: GcPriority = Field(
         GcPriority.FIRST, description=f"priority of foreground GC; {GcPriority.described()}"
     )
     start: GcStart = Field(GcStart.AT_ONCE, description=f"GC start with timing event; {GcStart.described()}")
-    grain: GcGrain = Field(GcGrain.COMMAND, description=f"background GC goes on; {GcGrain.described()}")
+    grain: GcGrain = Field(GcGrain.COMMAND, description=f"background GC; {GcGrain.described()}")
     # Tiny-Tail Flash (Yan et al., FAST 2017), without its parity reads.
     copyback: bool = Field(
         False,
-        description="relocate pages within their plane, without a transfer over the channel and so without "
-        "the controller's error correction; with timing none it only changes costs in scores of victims",
+        description="relocate pages within their plane, without a transfer over the channel and without the "
+        "controller's error correction; with timing none, only the relocation cost that rules see is lower",
     )
 
     @model_validator(mode="after")
@@ -57,14 +57,15 @@ class GcConfig(Config):
         return self
 
 
-#: A counter of the hotness table has 4 bits.
+#: Largest degree: counters of the hotness table have 4 bits.
 MAX_DEGREE = 15
 
 
 class HotnessConfig(Config):
-    """A hashed table of write counters, which shows how hot a page is, and the thresholds of hotness groups.
+    """A hashed table of write counters, and the thresholds of hotness groups.
 
-    Used by the placements hot_cold, hot_to_victims and hotness_groups (SpeedupGC, sections III-B and IV-A).
+    A page has one counter in each row of the table; its degree is the smallest of these counters. The
+    placements hot_cold, hot_to_victims and hotness_groups use it (SpeedupGC, sections III-B and IV-A).
     """
 
     alternatives = (("counters", "pages_per_counter"),)
@@ -73,27 +74,27 @@ class HotnessConfig(Config):
     # 7 rows of 65,536 4-bit counters take 229 KB; SpeedupGC reports 510 KB for all of its tables.
     counters: int = Field(65536, ge=1, le=2**32 - 1, description="number of 4-bit counters per row")
     pages_per_counter: int | None = Field(
-        None, ge=1, le=MAX_PAGES, description="logical pages per counter of a row; replaces counters"
+        None, ge=1, le=MAX_PAGES, description="logical pages divided by counters of a row; replaces counters"
     )
     # Halving lets pages cool. SpeedupGC gives no period; by default a row is halved once it has counted as
     # many writes as it has counters.
     decay_period: int | None = Field(
         None,
         ge=1,
-        description="host pages between halvings of all counters; default: number of counters per row",
+        description="counted host pages between halvings of all counters; default: counters of a row",
     )
     counts: HotnessCounts = Field(
         HotnessCounts.WRITES, description=f"host pages that are counted; {HotnessCounts.described()}"
     )
     scatter: ColdScatter = Field(
-        ColdScatter.PAGE, description=f"blocks of cold pages in hotness_groups; {ColdScatter.described()}"
+        ColdScatter.PAGE, description=f"hotness_groups: block of a cold page; {ColdScatter.described()}"
     )
     # SpeedupGC gives 7 groups and the first threshold, phi = 2. The other thresholds are assumed: they end at
     # the largest degree, and their steps widen because fewer pages reach high degrees.
     thresholds: tuple[int, ...] = Field(
         (2, 3, 4, 6, 8, 11, 15),
-        description="smallest degree of each hotness group, rising; pages below the first are cold, and "
-        "hot_cold and hot_to_victims use only the first",
+        description="smallest degree (the smallest of a page's counters, one per row) of each hotness group, "
+        "rising; pages of a lower degree are cold; hot_cold and hot_to_victims use only the first threshold",
     )
 
     @model_validator(mode="after")
@@ -126,5 +127,5 @@ class HotnessConfig(Config):
         )
 
     def period_of(self, logical_pages: int) -> int:
-        """Return the host pages between halvings of the counters on a device with `logical_pages`."""
+        """Return the counted host pages between halvings of counters on a device with `logical_pages`."""
         return self.counters_of(logical_pages) if self.decay_period is None else self.decay_period

@@ -1,4 +1,4 @@
-"""The flash of a device: how it is built up, how long its commands take, and their energy."""
+"""The flash of a device: its geometry, the times and the energy of its commands, and its capacity."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pydantic import Field, PositiveInt, model_validator
 
 from ssdgym.config.loading import Config
 
-#: Page numbers are 32-bit.
+#: Most pages of a device: page numbers have 32 bits.
 MAX_PAGES = 2**31 - 1
 #: Most subpages of a page.
 MOST_SUBPAGES = 8
-#: Pairs of fields, the first of which must divide the second.
+#: Pairs of fields; in each pair, the first field must divide the second.
 _DIVIDERS = (
     ("sub_blocks_per_block", "pages_per_block"),
     ("layers_per_block", "pages_per_block"),
@@ -22,26 +22,26 @@ _DIVIDERS = (
 
 
 class GeometryConfig(Config):
-    """How the flash is built up."""
+    """The numbers and sizes of the parts of the flash."""
 
     channels: PositiveInt = 1
     chips_per_channel: PositiveInt = 1
     dies_per_chip: PositiveInt = 1
     planes_per_die: PositiveInt = 1
     blocks_per_plane: PositiveInt
-    sub_blocks_per_block: int = Field(1, ge=1, le=64, description="separately erasable sub-blocks")
+    sub_blocks_per_block: int = Field(1, ge=1, le=64, description="equal parts of a block; see erase_unit")
     pages_per_block: PositiveInt
     layers_per_block: PositiveInt | None = Field(
-        None, description="horizontal layers of equally many pages; required for hardware isolation"
+        None, description="layers with equally many pages each; required for isolation hardware"
     )
     page_size_bytes: PositiveInt
     subpages_per_page: int = Field(
         1,
         ge=1,
         le=MOST_SUBPAGES,
-        description="equal parts of a page that can be programmed one after the other",
+        description="equal parts of a page, each of which can be programmed by itself",
     )
-    spare_bytes: int = Field(0, ge=0, description="size of the spare area of a page")
+    spare_bytes: int = Field(0, ge=0, description="size of the spare area of a page, bytes")
 
     @model_validator(mode="after")
     def _parts_fit(self) -> GeometryConfig:
@@ -74,8 +74,8 @@ class GeometryConfig(Config):
             )
 
     def isolated(self, isolation_layers: int) -> GeometryConfig:
-        """Return the geometry without its isolation layers; each sub-block has `isolation_layers` of them."""
-        if self.layers_per_block is None:  # `check_isolation` refuses it with the field's name
+        """Return the geometry with `isolation_layers` layers less in each sub-block."""
+        if self.layers_per_block is None:  # users get the error of `check_isolation`, which names the field
             raise ValueError("layers_per_block is missing")
         layers = self.layers_per_block - isolation_layers * self.sub_blocks_per_block
         pages_per_layer = self.pages_per_block // self.layers_per_block
@@ -85,7 +85,7 @@ class GeometryConfig(Config):
 
     @property
     def partial_sizes(self) -> tuple[int, ...]:
-        """Sizes of the parts that repeated halving of a block makes, in pages, the largest first."""
+        """Pages of a half, a quarter, ... of a block, down to a sub-block."""
         parts = self.sub_blocks_per_block
         if parts & (parts - 1):
             raise ValueError(
@@ -116,21 +116,21 @@ class GeometryConfig(Config):
 
 
 class TimingConfig(Config):
-    """Times of commands in the array, by page or block, and of transfers over the channel."""
+    """Times of commands in the flash array, and of transfers over the channel."""
 
-    read_ns: int = Field(ge=0, description="tR, time to read a page from the array into its register, ns")
+    read_ns: int = Field(ge=0, description="tR, time to read a page from the array into the register, ns")
     program_ns: int = Field(ge=0, description="tPROG, time to program a page, ns")
-    subpage_program_ns: int = Field(0, ge=0, description="tPROG of a subpage, ns; 0: that of a page")
+    subpage_program_ns: int = Field(0, ge=0, description="tPROG of a subpage, ns; 0: program_ns")
     erase_ns: int = Field(ge=0, description="tBERS, time to erase a block, ns")
     partial_erase_ns: dict[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=0)]] = Field(
         default_factory=dict,
-        description="times to erase the parts that halving a block makes, ns, by the pages of the part; "
-        "other sizes are allowed; empty: the time of a whole block",
+        description="times to erase a half, a quarter, ... of a block, ns, by pages of the part; entries for "
+        "other sizes are ignored; empty: erase_ns for all",
     )
     transfer_ns_per_byte: float = Field(ge=0, le=1e9, description="channel time per byte, ns")
 
     def check_partial_erases(self, geometry: GeometryConfig) -> None:
-        """Raise if `partial_erase_ns` lacks the time of a part of a block."""
+        """Raise if `partial_erase_ns` has entries, but none for one of `geometry.partial_sizes`."""
         if not self.partial_erase_ns:
             return
         missing = [str(pages) for pages in geometry.partial_sizes if pages not in self.partial_erase_ns]
@@ -142,9 +142,9 @@ class TimingConfig(Config):
 
 
 class EnergyConfig(Config):
-    """Energy of one command in microjoule; an erase of several blocks takes `erase_uj` for each of them.
+    """Energy of one command in microjoule.
 
-    Programming a subpage costs as much as programming a page.
+    An erase costs `erase_uj` per block, for sub-blocks in proportion. A subpage costs as much as a page.
     """
 
     read_uj: float = Field(0.0, ge=0)
@@ -153,7 +153,7 @@ class EnergyConfig(Config):
 
 
 class CapacityConfig(Config):
-    """The capacity that a device offers the host: a number of pages, or an over-provisioning."""
+    """The capacity of a device for the host, given by its logical pages or by its over-provisioning."""
 
     logical_pages: PositiveInt | None = None
     over_provisioning: float | None = Field(

@@ -16,12 +16,12 @@ from pydantic_core import PydanticCustomError
 from ssdgym.config.fields import plain
 from ssdgym.errors import SsdgymError, in_words, shown
 
-#: Exceptions of YAML's constructors if a text does not fit its tag, such as `!!int said` or `0x_`.
+#: Exceptions of YAML's constructors for a text that does not fit its tag, such as `!!int said` or `0x_`.
 _UNFIT = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError)
-#: Limits of nesting and of values, far above any need; a value counts each time that an alias repeats it.
+#: Most levels of nesting, and most values of a file; each repetition of a value by an alias counts.
 MOST_LEVELS = 50
 MOST_VALUES = 1_000_000
-#: Most characters of a number. Longer ones are typing errors, and Python prints at most 4,300 digits.
+#: Most characters of a number. Python could not print a number of more than 4,300 digits in an error.
 MOST_DIGITS = 100
 _NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
@@ -44,7 +44,7 @@ class _Strict(yaml.constructor.BaseConstructor):
             raise _problem("a mapping of fields to values is expected here", node)
         seen = set()
         for key_node, _ in node.value:
-            # Keys that are no scalars are refused below.
+            # `super().construct_mapping` refuses keys that are no scalars.
             key = key_node.value if isinstance(key_node, yaml.ScalarNode) else id(key_node)
             if key in seen:
                 raise _problem(f"the key {shown(key)} is given twice", key_node)
@@ -57,7 +57,7 @@ class _Strict(yaml.constructor.BaseConstructor):
 
 
 class _Loader(_Strict, yaml.SafeLoader):
-    """A YAML loader that returns the usual types of values."""
+    """A YAML loader that converts scalars to numbers, booleans and so on."""
 
 
 class _TextLoader(_Strict, yaml.BaseLoader):
@@ -69,7 +69,10 @@ def _problem(text: str, node: yaml.Node) -> yaml.MarkedYAMLError:
 
 
 def _count(node: yaml.Node, known: dict[int, int], level: int) -> int:
-    """Return the number of values of a node; aliases let a few lines stand for very many values."""
+    """Return the number of values of a node, each repetition by an alias included; refuse too many values.
+
+    `known` caches the results by the id of a node; `level` is the level of nesting, 1 for the document.
+    """
     if level > MOST_LEVELS:
         raise _problem(f"its values are nested too deeply (more than {MOST_LEVELS} levels)", node)
     if id(node) not in known:
@@ -88,10 +91,10 @@ def parse_value(text: str, where: str, *, as_texts: bool = False) -> Any:
     Args:
         text: the YAML.
         where: first words of errors.
-        as_texts: leave every value a text.
+        as_texts: whether to return every scalar as text.
 
     Raises:
-        SsdgymError: the text is no valid YAML, or exceeds the limits of nesting and of values.
+        SsdgymError: the text is no valid YAML, or exceeds `MOST_LEVELS` or `MOST_VALUES`.
     """
     try:
         return copy.deepcopy(_loaded(text, as_texts=as_texts))
@@ -112,12 +115,7 @@ def _loaded(text: str, *, as_texts: bool) -> Any:
 
 
 def parse_mapping(text: str, where: str, *, as_texts: bool = False) -> dict[str, Any]:
-    """Parse `text` as a YAML mapping.
-
-    Args:
-        text: the YAML.
-        where: first words of errors.
-        as_texts: leave every value a text.
+    """Parse `text` as `parse_value` does.
 
     Raises:
         SsdgymError: the text is no valid YAML, or no mapping.
@@ -135,7 +133,7 @@ _PACKAGE = "ssdgym.configs"
 _YAML_SUFFIXES = (".yaml", ".yml")
 
 
-#: Fields with a reason for each value: where it was published, or why it is assumed.
+#: Fields with notes on values, by field name: where a value was published, or why it is assumed.
 NOTES = ("sources", "assumed")
 
 
@@ -144,13 +142,13 @@ class Config(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    #: Groups of fields of which one replaces the others: a change of one removes the others.
+    #: Groups of fields that exclude each other: `with_changes` drops a group if it changes one of its fields.
     alternatives: ClassVar[tuple[tuple[str, ...], ...]] = ()
 
     @model_validator(mode="before")
     @classmethod
     def _known_fields(cls, data: Any) -> Any:
-        """Return the data with plain values; refuse an unknown field, and suggest known ones."""
+        """Return the data with numbers of Python; refuse unknown fields, and suggest known ones."""
         if not isinstance(data, dict):
             return data
         known = cls.model_fields
@@ -164,10 +162,10 @@ class Config(BaseModel):
         return {name: plain(value) for name, value in data.items()}
 
     def with_changes(self, changes: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields that were set, with changes.
+        """Return the fields that were set, nested as mappings, with changes.
 
         Args:
-            changes: new values by name. A mapping changes fields of a part.
+            changes: new values by name. A mapping changes only some fields of a nested model.
         """
         fields = self.model_dump(exclude_unset=True)
         for group in self.alternatives:
@@ -182,11 +180,11 @@ class Config(BaseModel):
 
 
 class BasedConfig(Config):
-    """A configuration that inherits the fields it leaves out from another one, named in `base`.
+    """A configuration whose missing fields are those of another configuration, which `base` names.
 
     Attributes:
         folder: folder of `configs` that contains the configurations that `base` can name.
-        by_field: mappings that are inherited key by key.
+        by_field: fields that are mappings and are merged key by key.
     """
 
     folder: ClassVar[str]
@@ -199,7 +197,7 @@ class BasedConfig(Config):
 
     @classmethod
     def resolved(cls, data: dict[str, Any], below: tuple[str, ...] = ()) -> dict[str, Any]:
-        """Return the fields, with inherited ones; `below` are the files whose `base` led to this file."""
+        """Return the fields with those of `base`; `below` are the files whose `base` led to this file."""
         return cls.joined(data, "base", below=below)
 
     @classmethod
@@ -210,16 +208,16 @@ class BasedConfig(Config):
         names: Collection[str] | None = None,
         below: tuple[str, ...] = (),
     ) -> dict[str, Any]:
-        """Merge the fields with the configuration that `field` names; the given fields win.
+        """Return the fields together with those fields of another configuration that `data` lacks.
 
         Args:
             data: the fields. They are returned unchanged if `field` is not among them.
             field: name of the field that names the other configuration. The result does not have it.
-            names: fields taken from the other configuration, nested ones as `reads.bytes`; `None`: all.
+            names: fields to use of the other configuration, nested ones as `reads.bytes`; None: all.
             below: the files whose `base` led to this file.
 
         Raises:
-            ValueError: no configuration has the name, or it refers back to itself.
+            ValueError: no configuration has the name, or the configuration refers back to itself.
         """
         if field not in data:
             return data
@@ -238,7 +236,7 @@ class BasedConfig(Config):
                 prefix = "" if part in NOTES else f"{part}."
                 others = {name: value for name, value in other[part].items() if taken(prefix + name)}
                 merged[part] = others | given
-        # A given note replaces an inherited note on the same field, be it in `sources` or in `assumed`.
+        # A given note replaces the other configuration's note on the field in `sources` and in `assumed`.
         for notes, opposite in (NOTES, NOTES[::-1]):
             if isinstance(parts.get(opposite), dict) and isinstance(own.get(notes), dict):
                 replaced = own[notes].keys() - parts[opposite].keys()
@@ -256,8 +254,8 @@ def load_config(
     Args:
         model: a pydantic model, or a `TypeAdapter` of a union of models with a field `kind`.
         source: a name in `configs/<folder>`, the path of a YAML file, a mapping or a ready model.
-        folder: `"devices"`, `"workloads"` and so on.
-        where: the name of a mapping or a ready model in errors.
+        folder: folder of `configs`, such as `"devices"`.
+        where: first words of errors about a mapping or a ready model.
 
     Raises:
         SsdgymError: unknown name, unreadable file, bad YAML or a field that does not fit.
@@ -275,18 +273,18 @@ def load_config(
 
 
 def available(folder: str) -> list[str]:
-    """Return the names that `configs/<folder>` offers, sorted."""
+    """Return the names of the configurations in `configs/<folder>`, sorted."""
     names = (Path(entry.name) for entry in resources.files(_PACKAGE).joinpath(folder).iterdir())
     return sorted(name.stem for name in names if name.suffix in _YAML_SUFFIXES)
 
 
 def is_yaml_path(source: str | Path) -> bool:
-    """Return whether `source` is the path of a YAML file rather than a name."""
+    """Return whether `source` ends in `.yaml` or `.yml`, and so is a path and no name."""
     return str(source).endswith(_YAML_SUFFIXES)
 
 
 def _read(source: Source, folder: str, where: str | None) -> tuple[str, Any]:
-    """Return the name of the source for errors, and its data."""
+    """Return the first words of errors about a source, and the data of the source."""
     if not isinstance(source, (str, Path)):
         return where or f"{folder.removesuffix('s')} configuration", source
     if isinstance(source, Path) or is_yaml_path(source) or "/" in source or "\\" in source:
@@ -295,7 +293,7 @@ def _read(source: Source, folder: str, where: str | None) -> tuple[str, Any]:
 
 
 def read_named(name: str, folder: str) -> tuple[str, Any]:
-    """Return the path of a configuration in `configs/<folder>`, for errors, and its data as written."""
+    """Return the path of a configuration in `configs/<folder>`, for errors, and the content of its file."""
     names = available(folder)
     if name not in names:
         raise SsdgymError(
@@ -307,7 +305,7 @@ def read_named(name: str, folder: str) -> tuple[str, Any]:
 
 
 def _near(name: str, known: Collection[str]) -> str:
-    """Return the known names that resemble an unknown one, as the end of a sentence."""
+    """Return ", did you mean" and up to 3 known names like an unknown one; empty if there are none."""
     near = difflib.get_close_matches(name, known, n=3)
     return f", did you mean {' or '.join(near)}" if near else ""
 
@@ -323,7 +321,7 @@ def _parse_yaml(file: Path | Traversable, where: str) -> Any:
 
 
 def _describe(error: ValidationError, data: Any) -> str:
-    """Return the first problem as a sentence; the rest is only counted."""
+    """Return a sentence about the first problem of an error, with the number of further problems."""
     first, *others = error.errors(include_url=False)
     more = f" (and {len(others)} more problem{'s' if len(others) > 1 else ''})" if others else ""
     return f"{_describe_one(first, data)}{more}."
@@ -355,7 +353,7 @@ def _describe_one(problem: Any, data: Any) -> str:
 
 
 def _field_name(location: tuple[int | str, ...], data: Any) -> str:
-    """Return a dotted field name; the tags that pydantic adds for the members of a union are left out."""
+    """Return the dotted name of a field without the tags that pydantic adds for the members of a union."""
     parts = []
     untagged = None
     for number, part in enumerate(location):
@@ -368,7 +366,7 @@ def _field_name(location: tuple[int | str, ...], data: Any) -> str:
 
 
 def _is_tag(location: tuple[int | str, ...], number: int, data: Any) -> bool:
-    """Return whether a part of a location is a union's tag, not a field of the same name (a list)."""
+    """Return whether part `number` of a location is the tag of a union; a field can have the same name."""
     part, below = location[number], location[number + 1 : number + 2]
     return (
         isinstance(data, dict)

@@ -1,4 +1,4 @@
-"""The page-mapping family."""
+"""The FTLs of the page family, which map pages."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ssdgym.config.gc import GcConfig, HotnessConfig
 from ssdgym.config.geometry import MAX_PAGES, GeometryConfig
 from ssdgym.enums import Allocation, PlaneRows, WriteCompletes
 
-#: Number of write streams per plane, for the placements in streams that are part of the engine.
+#: Write streams per plane of the placements that are part of the engine and write to streams.
 STREAMS = {"single": 1, "sep_gc": 2, "hot_cold": 2}
 #: Most write streams of a plane.
 MOST_STREAMS = 16
-#: Placements of the engine that scatter pages over the sub-blocks that would be erased next.
+#: Placements that can write pages to free sub-blocks of blocks in the pool, and not only to open blocks.
 SUB_BLOCK_PLACEMENTS = ("hot_to_victims", "hotness_groups")
 #: Placements with two streams for relocated pages: padding could use up a free block in each of them.
 _NEVER_PADDED = ("hot_cold",)
@@ -27,57 +27,57 @@ class PageFtl(FtlConfig):
     mapping: Literal["page"] = "page"
     allocation: Allocation = Field(Allocation.STATIC, description=Allocation.described())
     placement: str = Field(
-        "sep_gc", description="name and parameters of the placement, which decides where pages are written"
+        "sep_gc", description="name and parameters of the placement, which chooses where pages are written"
     )
     min_streams: int = Field(
         1,
         ge=1,
         le=MOST_STREAMS,
-        description="least number of write streams per plane, for agents that use more streams than the "
-        "placement; relocated pages may go to any of them",
+        description="least number of write streams per plane, for agents that choose among more streams than "
+        "the placement has; relocated pages may go to any stream",
     )
     trackers: tuple[str, ...] = Field(
         (),
-        description="names of trackers: rules that only keep records for observations, and placements whose "
-        "choices are observed",
+        description="names of trackers (rules that only record events for observations) and of placements "
+        "whose choices are observed but not applied",
     )
     block_allocation: str | None = Field(
         None,
-        description="name and parameters of the allocation, which chooses the free block to open for a "
-        "stream; default: the block freed first",
+        description="name and parameters of the allocation rule, which chooses the free block that is opened "
+        "for a stream; null: the block that has been free longest",
     )
     levelling: str | None = Field(
         None,
-        description="name and parameters of the levelling rule, which chooses the block to empty for wear "
-        "levelling, if any; relocated pages go to a separate open block",
+        description="name and parameters of the levelling rule, which chooses the cold block that is "
+        "emptied into a separate open block; null: no wear levelling",
     )
     victim: str | None = Field(
         None,
-        description="name and parameters of the victim rule whose records the device keeps; set by policies",
+        description="name and parameters of the victim rule whose records the device keeps; policies set it",
     )
     hotness: HotnessConfig = HotnessConfig()
     # Shin, Electronics Letters 2018.
     multi_plane_writes: bool = Field(
         False,
-        description="program waiting writes together in several planes of a die; needs multi_plane; with "
-        "timing none no write waits, and only multi_plane_rows aligned has an effect",
+        description="program waiting writes at equal rows of several planes of a die by one command; needs "
+        "multi_plane; with timing none no write waits, and only multi_plane_rows aligned has an effect",
     )
     write_completes: WriteCompletes = Field(
-        WriteCompletes.PROGRAM, description=f"with timing event, end of a write; {WriteCompletes.described()}"
+        WriteCompletes.PROGRAM, description=f"with timing event: end of a write; {WriteCompletes.described()}"
     )
     multi_plane_rows: PlaneRows = Field(
-        PlaneRows.ANY, description=f"rows that multi_plane_writes joins; {PlaneRows.described()}"
+        PlaneRows.ANY, description=f"how planes get to equal rows (page numbers); {PlaneRows.described()}"
     )
     pad_limit: int = Field(
         0,
         ge=0,
         le=MAX_PAGES,
-        description="with multi_plane_rows pad: most pages padded per plane; 0: pages per block minus 1",
+        description="with multi_plane_rows pad: most pages of padding per plane; 0: pages_per_block - 1",
     )
     multi_plane_reads: bool = Field(
         False,
-        description="read waiting pages of equal page numbers together in several planes of a die; needs "
-        "multi_plane and timing event",
+        description="read waiting pages in several planes of a die by one command if their page numbers are "
+        "equal; needs multi_plane and timing event",
     )
     gc: GcConfig = GcConfig(free_fraction=0.02)
 
@@ -88,7 +88,7 @@ class PageFtl(FtlConfig):
         return self
 
     def check_device(self, geometry: GeometryConfig, erase_unit: str, multi_plane: str) -> None:
-        """Raise if the rules or options of the FTL do not fit the device."""
+        """Raise if a rule or an option of the FTL does not fit the device; see `FtlConfig`."""
         if self.timing == "none" and self.gc.idle is not None:
             raise ValueError(f"ftl.timing none has no idle time for {self.gc.idle}; use timing event")
         if self.placement in SUB_BLOCK_PLACEMENTS and erase_unit == "block":
@@ -102,7 +102,7 @@ class PageFtl(FtlConfig):
                     f"ftl.{name} {getattr(self, name)} is for placements in streams, not {self.placement}; "
                     "leave it out"
                 )
-        # When a full block group gives up a block, another group must have room for it.
+        # When a full block group loses a block to another group, that group must have room for the block.
         groups = self.hotness.groups
         blocks, least = geometry.blocks_per_plane, (2 * groups - 2) * (groups - 1)
         if self.placement == "hotness_groups" and blocks < least:

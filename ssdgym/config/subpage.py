@@ -11,12 +11,12 @@ from ssdgym.config.gc import GcConfig
 from ssdgym.config.geometry import MAX_PAGES, GeometryConfig
 from ssdgym.enums import Advance, RegionRule, SubpageKind
 
-#: Fewest blocks of a region: subFTL keeps one in reserve and collects another, while a third is written.
+#: Fewest blocks of a region: subFTL has one block in reserve, collects a second one and writes a third one.
 _LEAST_REGION_BLOCKS = {SubpageKind.SECTOR_LOG: 2, SubpageKind.SUBFTL: 3}
-#: Fields that only subftl has, and fields that only kinds with a region have.
+#: Fields that only kind subftl uses, and fields that only kinds with a region use.
 _OF_SUBFTL = ("rule", "collect_blocks", "advance", "wear_gap", "evict_after_days", "retention_days")
 _OF_REGIONS = ("region_share", *_OF_SUBFTL)
-#: Fields of `gc` that these FTLs have.
+#: Fields of `gc` that these FTLs use.
 _GC_FIELDS = ("mode", "free_blocks", "priority")
 #: Days that a subpage keeps its data by default: a month.
 RETENTION_DAYS = 30
@@ -25,7 +25,7 @@ _MOST_DAYS = 1_000_000
 
 
 class SubpageFtl(FtlConfig):
-    """An FTL for large pages; its logical pages are subpages."""
+    """An FTL whose logical pages are subpages, for devices with large pages."""
 
     whole_blocks_only: ClassVar[bool] = True
     foreign = {
@@ -37,17 +37,17 @@ class SubpageFtl(FtlConfig):
     mapping: Literal["subpage"] = "subpage"
     kind: SubpageKind = Field(SubpageKind.SUBFTL, description=SubpageKind.described())
     window_pages: int = Field(
-        1024, ge=1, le=MAX_PAGES, description="limit of page transactions; further requests wait"
+        1024, ge=1, le=MAX_PAGES, description="most page reads and writes under way; others wait"
     )
     buffer_groups: int = Field(
-        512, ge=1, le=MAX_PAGES, description="most flash pages of which the write buffer holds parts"
+        512, ge=1, le=MAX_PAGES, description="size of the write buffer: most groups with waiting subpages"
     )
     region_share: float = Field(
         26 / 128,  # the paper gives 20 %
         gt=0,
         lt=1,
-        description="sector_log and subftl: share of a plane's blocks in the region of small writes, "
-        "rounded to whole blocks",
+        description="sector_log and subftl: share of a plane's blocks in the region, to which parts of pages "
+        "are written; rounded to whole blocks",
     )
     rule: RegionRule = Field(
         RegionRule.PRINTED, description=f"subftl: next block to write in the region; {RegionRule.described()}"
@@ -55,29 +55,29 @@ class SubpageFtl(FtlConfig):
     collect_blocks: int | None = Field(
         None,
         ge=1,
-        description="subftl with rule printed: number of collections in a row once no block has passes "
-        "left; default: one per region block except the reserve",
+        description="subftl with rule printed: number of blocks that are collected if no block has a pass "
+        "left; null: all blocks of the region except the reserve",
     )
     advance: Advance = Field(
-        Advance.ALWAYS, description=f"subftl: valid subpages in pages of a pass; {Advance.described()}"
+        Advance.ALWAYS, description=f"subftl: a page of a pass has a valid subpage; {Advance.described()}"
     )
     wear_gap: int = Field(
         0,
         ge=0,
         le=MAX_PAGES,
-        description="subftl: an erased region block with more than so many erases above the mean of the free "
-        "blocks is exchanged for the least worn free block; 0: never",
+        description="subftl: exchange an erased block of the region for the least worn free block if its "
+        "erases exceed the mean erases of the free blocks by more than this number; 0: never",
     )
     evict_after_days: int = Field(
         15,
         ge=0,
         le=_MOST_DAYS,
-        description="subftl: age beyond which subpages move to whole pages, checked daily; 0: never",
+        description="subftl: days after which subpages move to whole pages; a daily check; 0: never",
     )
     retention_days: tuple[Annotated[int, Field(ge=1, le=_MOST_DAYS)], ...] | None = Field(
         None,
-        description="subftl: days that a subpage keeps its data, by the number of earlier programs of its "
-        f"page; default: {RETENTION_DAYS} each",
+        description="subftl: days that a subpage keeps its data, for 0, 1, ... earlier programs of its page "
+        f"since the erase; null: {RETENTION_DAYS} each",
     )
     full_retention_days: int = Field(
         365, ge=1, le=_MOST_DAYS, description="days that a whole page keeps its data"
@@ -100,19 +100,19 @@ class SubpageFtl(FtlConfig):
 
     @property
     def least_region_blocks(self) -> int:
-        """Smallest number of region blocks per plane; 0 for a kind without a region."""
+        """Fewest blocks of a plane that a region needs; 0 for a kind without a region."""
         return _LEAST_REGION_BLOCKS.get(self.kind, 0)
 
     def region_blocks_of(self, geometry: GeometryConfig) -> int:
-        """Return the number of region blocks per plane; 0 for a kind without a region."""
+        """Return the number of blocks of the region in each plane; 0 for a kind without a region."""
         return round(self.region_share * geometry.blocks_per_plane) if self.least_region_blocks else 0
 
     def units_per_page(self, geometry: GeometryConfig) -> int:
-        """Return the number of subpages of a page; each subpage is a logical page."""
+        """Return the number of subpages of a page, since each subpage is a logical page."""
         return geometry.subpages_per_page
 
     def check_device(self, geometry: GeometryConfig, erase_unit: str, multi_plane: str) -> None:
-        """Raise if the flash, the region, the window or `retention_days` does not fit this FTL."""
+        """Raise if the flash, the region, `window_pages` or `retention_days` does not fit this FTL."""
         subpages = geometry.subpages_per_page
         if subpages < 2:
             raise ValueError("ftl.mapping subpage needs geometry.subpages_per_page of at least 2")
@@ -122,8 +122,8 @@ class SubpageFtl(FtlConfig):
                 "geometry.sub_blocks_per_block to 1"
             )
         self._refuse_multi_plane(multi_plane)
-        # A page takes one transaction, and one more for each of its parts that must be read first. Two such
-        # pages are admitted at a time, together with two pages that a region evicts.
+        # A page needs one transaction, and one more for each of its subpages that must be read first. Two
+        # such pages are admitted at a time, together with two pages that the region evicts.
         least = 4 * (subpages + 1)
         if self.window_pages < least:
             raise ValueError(
