@@ -1,4 +1,4 @@
-"""Host requests: generated workloads, traces and synthetic traces, and functions to load them."""
+"""Workloads (generated, recorded or synthetic), and functions that load and open them."""
 
 from ssdgym.requests import (
     FLUSH,
@@ -12,7 +12,7 @@ from ssdgym.requests import (
     WRITE,
 )
 
-# These imports register kinds of workloads and trace formats.
+# The imports with `noqa` register kinds of workloads and trace formats.
 from ssdgym.workloads import generators, tenants  # noqa: F401
 from ssdgym.workloads.base import RequestStream, WorkloadConfig
 from ssdgym.workloads.python import page_writes

@@ -1,4 +1,4 @@
-"""Arithmetic on page numbers that several workloads share."""
+"""Arithmetic on page numbers, and hashes that replace random numbers."""
 
 from __future__ import annotations
 
@@ -12,22 +12,31 @@ from ssdgym.types import IntArray, IntegerArray
 
 
 class Picker(Protocol):
-    """Chooses pages of a footprint (the pages that a workload uses), with its own random generator."""
+    """Chooses the pages of requests within a footprint, the range of pages that a workload uses."""
 
     def __call__(self, sizes: IntegerArray) -> IntegerArray:
-        """Return the first page of each request of `sizes` pages, counted from the footprint's start, (n,).
+        """Return the first page of each request, counted from the footprint's start, shape (n,).
 
-        A request that crosses the end of the footprint is split and continues at its start.
+        A request may cross the end of the footprint; the caller then splits it.
+
+        Args:
+            sizes: pages of each request, shape (n,).
         """
 
 
 def align(pages: IntegerArray, sizes: IntegerArray, footprint: int) -> IntegerArray:
-    """Move each first page down to a multiple of its request's size, or further to fit the footprint."""
+    """Round each first page down to a multiple of its request's size; move on down if it ends too late.
+
+    Args:
+        pages: first page of each request, counted from the footprint's start, shape (n,).
+        sizes: pages of each request, shape (n,).
+        footprint: number of pages of the footprint, in which the requests must end.
+    """
     return np.minimum(pages - pages % sizes, footprint - sizes)
 
 
 def split_at_end(requests: Requests, limit: int) -> Requests:
-    """Take pages modulo `limit`; split a request that crosses a multiple of `limit`."""
+    """Take page numbers modulo `limit`, and split each request that crosses a multiple of `limit`."""
     first = requests["lpn"].astype(np.int64)
     end = first + requests["pages"]
     if not len(requests) or int(end.max()) <= limit:
@@ -41,7 +50,13 @@ def split_at_end(requests: Requests, limit: int) -> Requests:
 
 
 def _shorten(parts: Requests, pieces: IntegerArray, limit: int) -> None:
-    """Shorten the copies of each request so that together they cover each of its pages once."""
+    """Shorten the copies of each request in place, so that each copy lies between two multiples of `limit`.
+
+    Args:
+        parts: the requests, each `pieces[i]` times in a row; together the copies cover each page once.
+        pieces: number of copies of each request.
+        limit: number of pages between the places at which requests are cut.
+    """
     last = np.cumsum(pieces) - 1
     number = np.arange(len(parts)) - np.repeat(last - pieces + 1, pieces)
     is_first, is_last = number == 0, np.zeros(len(parts), bool)
@@ -60,7 +75,7 @@ WordArray = npt.NDArray[np.uint64]
 
 
 def mixed(numbers: IntArray | WordArray) -> WordArray:
-    """Mix the bits of numbers as splitmix64 does (Steele, Lea and Flood, OOPSLA 2014), shape (n,)."""
+    """Hash numbers to 64 bits with splitmix64 (Steele, Lea and Flood, OOPSLA 2014), shape (n,)."""
     bits = numbers.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
@@ -68,5 +83,5 @@ def mixed(numbers: IntArray | WordArray) -> WordArray:
 
 
 def uniform(words: WordArray) -> npt.NDArray[np.float64]:
-    """Return mixed words as numbers from [0, 1), shape (n,)."""
+    """Convert words of `mixed` to numbers that are uniform in [0, 1), shape (n,)."""
     return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53

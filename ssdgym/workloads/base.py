@@ -1,4 +1,8 @@
-"""The base of workload configurations, and streams of requests."""
+"""Base of workload configurations, and the streams of requests that they open.
+
+A *source* makes requests in chunks; a `RequestStream` returns them in portions of any size. Some workloads
+repeat: each repetition is a *lap*.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +21,13 @@ from ssdgym.types import IntArray
 
 Share = Annotated[float, Field(ge=0, le=1)]
 InnerShare = Annotated[float, Field(gt=0, lt=1)]
-#: The bound keeps sums and products of weights finite.
+#: The upper limit keeps sums and products of weights finite.
 Weight = Annotated[float, Field(gt=0, le=1e100)]
 
-#: Where a trace starts if its configuration sets no start: at its first request, or at a random one.
+#: Start of a trace whose configuration sets none: its first request, or a request drawn by the seed.
 StartAt = Literal["first", "random"]
 
-#: Number that makes draws of workloads differ from other uses of a seed (docs/engine.md, Randomness).
+#: Number that makes the draws of workloads independent of other uses of a seed (docs/engine.md, Randomness).
 _WORKLOAD_STREAM = 3
 
 
@@ -31,7 +35,7 @@ class WorkloadConfig(Config):
     """Base of all workloads: the requests of a host, and when they arrive.
 
     Attributes:
-        kind: name of the kind. It selects the model for a mapping in a configuration.
+        kind: name of the kind of workload, which selects the model of a configuration.
     """
 
     kind: str
@@ -43,30 +47,30 @@ class WorkloadConfig(Config):
 
     @property
     def has_pace(self) -> bool:
-        """Whether requests arrive over time, and not all at the same time."""
+        """Whether arrival times differ; otherwise all requests arrive at time 0."""
         return True
 
     @abstractmethod
     def writes_nothing(self) -> bool:
-        """Return whether the workload writes no page; an episode, which counts host pages, would not end.
+        """Return whether the workload writes no page, so that an episode, which counts them, would not end.
 
         Raises:
             SsdgymError: a trace cannot be read.
         """
 
     def assumptions(self) -> tuple[str, ...]:
-        """Return the names of assumed fields, sorted; results list them."""
+        """Return the names of the fields with assumed values, sorted, for the results of experiments."""
         return tuple(sorted({name for part in self.parts() for name in part.assumptions()}))
 
     def parts(self) -> tuple[WorkloadConfig, ...]:
-        """Return the workloads of which this workload consists."""
+        """Return the workloads of which this workload consists; none for most kinds."""
         return ()
 
     def with_start(self, start: StartAt) -> Self:
-        """Return the workload with a start for each of its traces whose configuration sets no start.
+        """Return the workload with `start` set for each of its traces whose configuration sets no start.
 
         Args:
-            start: `first`, or `random` if episodes of different seeds should begin at different requests.
+            start: `first`, or `random` so that each seed draws another first request.
         """
         return self
 
@@ -79,7 +83,7 @@ class WorkloadConfig(Config):
         return [digest for part in self.parts() for digest in part.trace_hashes()]
 
     def code_hashes(self) -> list[str]:
-        """Return hashes of files outside of ssdgym that determine the requests, except this class's file."""
+        """Return hashes of users' source files that determine the requests, except the file of this class."""
         return []
 
     @abstractmethod
@@ -100,7 +104,10 @@ ConfigT = TypeVar("ConfigT", bound=WorkloadConfig)
 
 
 class WorkloadKey(Generic[ConfigT]):
-    """A workload as a key of caches; keys of workloads of one class with the same fields are equal."""
+    """A key of caches; two keys are equal if their workloads have the same class and fields.
+
+    The fields in `but` are not compared.
+    """
 
     def __init__(self, workload: ConfigT, but: Collection[str] = ()) -> None:
         self.workload = workload
@@ -114,22 +121,19 @@ class WorkloadKey(Generic[ConfigT]):
 
 
 def seeds_of(seed: int) -> np.random.SeedSequence:
-    """Return the seed sequence from which the seeds of a workload's parts are spawned."""
+    """Return the seed sequence of a workload, from which its random generators are spawned."""
     return np.random.SeedSequence([seed, _WORKLOAD_STREAM])
 
 
 def drawn_start(requests: int, seed: int) -> int:
-    """Draw the number of the request at which a trace with a random start begins."""
+    """Draw the number, below `requests`, of the request at which a trace with a random start begins."""
     return int(np.random.default_rng(seeds_of(seed)).integers(requests))
 
 
-# A source makes the requests of a workload in chunks, and a stream returns them in portions of any size.
-#
-# Sources keep all their state in plain attributes, so that a stream can be copied and pickled at any point;
-# both copies then return the same requests.
+# Sources keep all their state in attributes that can be pickled, so a stream can be copied at any point; the
+# copy then returns the same requests as the original.
 
-#: Requests drawn at a time: enough to hide numpy's cost per call, and few enough for a fast first request
-#: after a reset.
+#: Requests of a chunk: enough to hide numpy's cost per call, few enough for a fast first request.
 CHUNK = 4096
 
 NO_REQUESTS: Requests = np.zeros(0, REQUEST)
@@ -137,7 +141,7 @@ NO_REQUESTS.flags.writeable = False
 
 
 class Source(Protocol):
-    """A source of requests, drawn in chunks of its own size."""
+    """Makes the requests of a workload in chunks, whose sizes the source chooses."""
 
     def chunk(self) -> Requests:
         """Return the next requests, shape (n,); after the last one, always an empty array."""
@@ -147,7 +151,7 @@ class RequestStream:
     """The requests of a source, in portions of any size."""
 
     def __init__(self, source: Source, report: Callable[[], dict[str, int]]) -> None:
-        # Called only on demand, because it may be slow; it can be pickled.
+        # A function that can be pickled; it is called only on demand, because it may be slow.
         self._make_report = report
         self._source = source
         self._chunk = NO_REQUESTS
@@ -157,15 +161,17 @@ class RequestStream:
     def report(self) -> dict[str, int]:
         """Facts about the workload as a whole; computing them may read a whole trace.
 
-        All workloads have `footprint_pages`. Traces and synthetic traces also have `requests`, `trace_pages`,
-        `out_of_order`, `trims_below_a_page`, `skipped_lines`, `written_pages` (page writes) and
-        `rewritten_pages` (page writes to pages that the trace has written before). For several tenants there
-        are their number `tenants`, and the sums over them of all facts but `requests` and `trace_pages`.
+        Generators have `footprint_pages` (pages that they can access), arrays `requests`, functions nothing.
+        Traces and synthetic traces have `requests`, `trace_pages` (different pages that they touch),
+        `footprint_pages` (the same on the device), `out_of_order` (requests earlier than a previous request),
+        `trims_below_a_page` (ignored trims), `written_pages` (page writes) and `rewritten_pages` (page writes
+        to pages written before); traces also have `skipped_lines`. Tenants have their number `tenants`, and
+        the sums of the other facts except `requests` and `trace_pages`.
         """
         return self._make_report()
 
     def next(self, max_requests: int) -> Requests:
-        """Return the next 1 to `max_requests` requests as an array of dtype REQUEST; empty at the end."""
+        """Return the next 1 to `max_requests` requests, dtype REQUEST, shape (n,); at the end none."""
         if max_requests < 1:
             raise ValueError(f"max_requests must be at least 1, not {max_requests}")
         if self._taken == len(self._chunk):
@@ -175,7 +181,7 @@ class RequestStream:
         return portion
 
     def take(self, requests: int) -> Requests:
-        """Return exactly `requests` requests; fewer if the workload ends before."""
+        """Return the next `requests` requests, shape (n,); fewer if the workload ends before."""
         portions = []
         while requests > 0 and len(portion := self.next(requests)):
             portions.append(portion)
@@ -183,12 +189,12 @@ class RequestStream:
         return np.concatenate(portions) if portions else NO_REQUESTS
 
 
-#: Later arrival times are set to this number; no device that simulates time reaches it.
+#: Largest arrival time; later times are reduced to it. No simulation comes so far.
 _LATEST_NS = 2**62
 
 
 class Lap(Protocol):
-    """One repetition of a workload; arrival times are counted from the first request of the lap."""
+    """One repetition of a workload; arrival times count from the first request of the lap."""
 
     @property
     def requests(self) -> int:
@@ -196,20 +202,20 @@ class Lap(Protocol):
 
     @property
     def last_ns(self) -> int:
-        """Arrival time of the last request so far."""
+        """Arrival time in ns of the last request returned so far."""
 
     def chunk(self) -> Requests:
         """Return a new array of the next requests, shape (n,); it is empty at the end."""
 
 
-#: A picklable function that returns lap n before its first request; lap 0 may be shorter than the others.
+#: A picklable function that begins lap n, from 0, and returns it; lap 0 may start at a later request.
 Laps = Callable[[int], Lap]
 
 
 class Loops:
     """A source that repeats a workload in `loops` laps, or without end if `loops` is `None`.
 
-    Each lap starts one mean time between arrivals after the last request of the previous lap.
+    A lap starts after the last request of the previous lap, by the mean time between that lap's arrivals.
     """
 
     def __init__(self, laps: Laps, loops: int | None) -> None:
@@ -220,7 +226,7 @@ class Loops:
         self._start_ns = 0
 
     def __deepcopy__(self, memo: dict[int, object]) -> Loops:
-        """Copy the current lap; share `laps`, whose tables may be large."""
+        """Copy the current lap; share the function `laps`, whose tables may be large."""
         twin = copy.copy(self)
         twin._now = copy.deepcopy(self._now, memo)
         return twin
@@ -239,14 +245,17 @@ class Loops:
         length_ns, played = self._now.last_ns, self._now.requests
         self._start_ns = min(self._start_ns + length_ns + length_ns // max(played - 1, 1), _LATEST_NS)
         self._number += 1
-        # If a whole lap has no request, no later lap has a request.
+        # If a lap from the first request on is empty, all later laps are empty, too.
         if not played and self._number > 1:
             self._loops = self._number
         self._now = self._laps(self._number)
 
 
 class Ahead(ABC):
-    """A stream of rows in order of time; some rows are read ahead, so that streams can be merged."""
+    """A stream of rows (requests or records) in order of time, which `next_merged` can merge with others.
+
+    It reads some rows ahead, so that it can say until which time its rows are complete.
+    """
 
     def __init__(self) -> None:
         self._times: IntArray = np.zeros(0, np.int64)
@@ -254,16 +263,16 @@ class Ahead(ABC):
 
     @abstractmethod
     def read(self) -> tuple[IntArray, npt.NDArray[np.void]]:
-        """Return the times of the next rows, which never decrease, and the rows; empty arrays at the end."""
+        """Return the times in ns of the next rows, which never decrease, and the rows; at the end none."""
 
     def known_until(self) -> int | None:
-        """Read rows ahead if there are none; return the time of the last one, or None at the end."""
+        """Return the time of the last row that has been read, reading if necessary; None at the end."""
         if not len(self._times):
             self._times, self._rows = self.read()
         return int(self._times[-1]) if len(self._times) else None
 
     def take(self, until: int, *, inclusive: bool) -> tuple[IntArray, npt.NDArray[np.void]]:
-        """Remove the rows before a time, or also those at that time; return their times and the rows."""
+        """Remove the rows before `until` (if `inclusive`, also those at it); return their times and rows."""
         count = int(np.searchsorted(self._times, until, "right" if inclusive else "left"))
         taken = self._times[:count], self._rows[:count]
         self._times, self._rows = self._times[count:], self._rows[count:]
@@ -271,7 +280,7 @@ class Ahead(ABC):
 
 
 def next_merged(streams: Sequence[Ahead]) -> npt.NDArray[np.void] | None:
-    """Return the next rows of all streams in order of time, shape (n,), n > 0; None at the end.
+    """Merge streams: return the next rows of all in order of time, shape (n,), n > 0; None at the end.
 
     Rows with equal times are in the order of the streams.
     """
@@ -279,14 +288,14 @@ def next_merged(streams: Sequence[Ahead]) -> npt.NDArray[np.void] | None:
     if not live:
         return None
     until, slowest = min((until, number) for number, (_, until) in enumerate(live))
-    # The slowest stream may have further rows at this time; they precede those of later streams.
+    # The slowest stream may have unread rows at time `until`, which precede those of the streams after it.
     taken = (stream.take(until, inclusive=number <= slowest) for number, (stream, _) in enumerate(live))
     times, rows = zip(*taken, strict=True)
     return np.concatenate(rows)[np.argsort(np.concatenate(times), kind="stable")]
 
 
 class NotedConfig(WorkloadConfig, BasedConfig):
-    """Base of workloads whose fields may have a note: a published source, or the reason for an assumption."""
+    """Base of workloads with notes on fields: where a value is published, or why it is assumed."""
 
     folder: ClassVar[str] = "workloads"
     by_field: ClassVar[tuple[str, ...]] = NOTES

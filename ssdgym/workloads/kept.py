@@ -1,7 +1,6 @@
-"""Draw the requests of a workload only once, for all runs that have the same requests.
+"""Draw the requests of a workload once, and keep them in a temporary file for all runs with equal requests.
 
-Drawing requests takes about as long as simulating them, and all policies of an experiment serve the same
-requests.
+Drawing requests takes about as long as simulating them, and the runs of all policies have the same requests.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ from ssdgym.workloads.traces.distributions import expanded
 from ssdgym.workloads.traces.record import RECORD, RecordCursor, Records, RecordSource
 from ssdgym.workloads.traces.recorded import PlayedConfig
 
-#: Number of workloads, and of synthetic traces, that are kept; two suffice if runs are sorted by workload.
+#: Most workloads, and most synthetic traces, that are kept; two suffice if runs are sorted by workload.
 _MOST_KEPT = 2
-#: Number of requests of a workload that are kept (384 MiB); later requests are drawn again each time.
+#: Most requests of a workload that are kept (384 MiB); each run draws later requests anew.
 _MOST_REQUESTS = 1 << 24
 _CHUNK = 1 << 15
 #: Fields of a trace that determine how its records are replayed; they do not change the records.
@@ -41,10 +40,10 @@ _NOT_DRAWN = {"transforms", "window", "start", "loops", "addresses"}
 
 
 def kept(workload: WorkloadConfig) -> WorkloadConfig:
-    """Return the same workload with requests that are drawn once per device size, seed and process.
+    """Return a workload with the same requests, which a process draws once per seed and size of the device.
 
-    The requests are stored in the cache folder, in temporary files that disappear when the process ends.
-    Traces from files and workloads in Python are returned unchanged.
+    The requests are in temporary files in the cache folder, which disappear when the process ends. Traces
+    from files and workloads in Python are returned as they are.
     """
     if not _is_drawn(workload):
         return workload
@@ -63,7 +62,10 @@ def _is_drawn(workload: WorkloadConfig) -> bool:
 def pages_read_first(
     workload: WorkloadConfig, logical_pages: int, page_size: int, seed: int
 ) -> Iterator[npt.NDArray[np.int64]]:
-    """Yield arrays of the pages whose first request is a read, in the order of these reads."""
+    """Yield the logical pages that are read before they are written or trimmed, in the order of these reads.
+
+    The arguments are those of `open_workload`. The workload must have an end.
+    """
     if not isinstance(workload, _KeptWorkload):
         stream = open_workload(workload, logical_pages=logical_pages, page_size=page_size, seed=seed)
         yield from _read_first(stream, logical_pages)
@@ -89,7 +91,7 @@ def _read_first(stream: RequestStream, logical_pages: int) -> Iterator[npt.NDArr
 
 
 class _KeptTraceConfig(SyntheticTraceConfig):
-    """A synthetic trace whose records are kept; devices of all sizes share the records."""
+    """A synthetic trace whose records are kept; the records are the same for devices of all sizes."""
 
     def source(self, seed: int) -> RecordCursor:
         """See `SyntheticTraceConfig`."""
@@ -151,7 +153,8 @@ def _kept_records(key: WorkloadKey[_KeptTraceConfig], seed: int) -> _KeptRecords
 class _Kept:
     """An array in a temporary file; elements are drawn when they are first read.
 
-    Copies of a stream share the array, because its elements never change. It cannot be pickled.
+    `draw` returns the next elements, and an empty array at the end. A deep copy is the object itself, because
+    elements never change. The object cannot be pickled.
     """
 
     def __init__(self, dtype: np.dtype[Any], draw: Callable[[], npt.NDArray[Any]]) -> None:
@@ -179,7 +182,7 @@ class _Kept:
             ) from error
 
     def part(self, first: int, count: int) -> npt.NDArray[Any]:
-        """Return a copy of `count` elements from `first` on, shape (n,); fewer at the end."""
+        """Return a copy of the elements `first` to `first + count - 1`, shape (n,); fewer at the end."""
         while self._length < first + count and len(chunk := self._draw()):
             with self._room():
                 self._file.write(chunk.tobytes())
@@ -192,7 +195,7 @@ class _Kept:
 
 
 class _KeptRecords(_Kept):
-    """The records of a synthetic trace; see `NumberedRecords`."""
+    """The kept records of a synthetic trace; see `NumberedRecords`."""
 
     def __init__(self, source: RecordSource) -> None:
         super().__init__(RECORD, source.chunk)
@@ -204,10 +207,10 @@ class _KeptRecords(_Kept):
 
 
 class _KeptRequests(_Kept):
-    """The first requests of a stream.
+    """The kept requests: the first `_MOST_REQUESTS` of a stream.
 
     Attributes:
-        stream: stream that draws the requests that are not kept yet.
+        stream: the stream, just after the last request that was drawn.
     """
 
     def __init__(self, stream: RequestStream) -> None:
@@ -219,7 +222,7 @@ class _KeptRequests(_Kept):
 
 
 class _Reader:
-    """A source of the kept requests, and then of the later requests, which are drawn again."""
+    """A source of the kept requests, and then of later requests, which a copy of the stream draws."""
 
     def __init__(self, kept: _KeptRequests) -> None:
         self._kept = kept

@@ -1,4 +1,4 @@
-"""Workloads made in Python: an array of requests, or a function of a seed that returns requests."""
+"""Workloads made in Python: an array of requests, or a function that returns requests."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from ssdgym.workloads.base import (
     drawn_start,
 )
 
-#: A function (seed, number of logical pages) that returns an array of REQUEST or yields several such arrays.
+#: A function (seed, number of logical pages) that returns an array of dtype REQUEST or yields several arrays.
 RequestFunction = Callable[[int, int], Requests | Iterable[Requests]]
 #: Types that a Python program may pass as a workload.
 PythonSource = Requests | RequestFunction
 
-#: Number of consecutive empty arrays after which a function counts as ended.
+#: Number of consecutive empty arrays after which a function is refused.
 _MOST_EMPTY = 10_000
 
 
 class PythonWorkload(WorkloadConfig):
-    """Base of workloads that are made in Python, which YAML files cannot contain."""
+    """Base of workloads that are made in Python; YAML files cannot contain them."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     kind: Literal["python"] = "python"
 
     def writes_nothing(self) -> bool:
-        """See `WorkloadConfig`; the requests of a function are not known in advance."""
+        """Return False, because the requests of a function are not known in advance."""
         return False
 
 
@@ -68,8 +68,8 @@ class ArrayWorkload(PythonWorkload):
     """An array of requests, which are issued in order."""
 
     requests: FrozenRequests = Field(description="Requests, in order.")
-    start: StartAt | None = Field(None, description="As in workloads of traces.")
-    loops: int | None = Field(1, description="As in workloads of traces.")
+    start: StartAt | None = Field(None, description="As `start` of kind trace, but not a number.")
+    loops: int | None = Field(1, description="As `loops` of kind trace.")
 
     @field_serializer("requests")
     def _digest(self, requests: FrozenRequests) -> str:
@@ -104,7 +104,7 @@ class ArrayWorkload(PythonWorkload):
 
 
 class _ArrayLap:
-    """One lap of an array; lap 0 begins at `first`, the others at request 0."""
+    """One lap of an array; lap 0 begins at request `first`, the other laps at request 0."""
 
     def __init__(self, requests: FrozenRequests, first: int, number: int) -> None:
         first = 0 if number else first
@@ -125,7 +125,7 @@ class _ArrayLap:
 
 
 class FunctionWorkload(PythonWorkload):
-    """Requests that a function (seed, number of logical pages) returns in one array or yields in arrays."""
+    """Requests that a function (seed, number of logical pages) returns as one array or yields as arrays."""
 
     function: Any = Field(description="Called as `function(seed, logical_pages)`, once for every episode.")
 
@@ -150,7 +150,7 @@ class FunctionWorkload(PythonWorkload):
 
     @property
     def is_endless(self) -> bool:
-        """See `WorkloadConfig`; whether a function ends is not known in advance."""
+        """Return False, because it is not known in advance whether a function ends."""
         return False
 
     def open(self, logical_pages: int, page_size: int, seed: int) -> RequestStream:
@@ -161,7 +161,7 @@ class FunctionWorkload(PythonWorkload):
 class _Called:
     """A source of the requests that a function returns; see `ssdgym.workloads.base.Source`.
 
-    Iterators cannot be copied, so a copy calls the function again and skips the arrays already taken.
+    Iterators cannot be copied, so a copy calls the function again and skips the arrays already read.
     """
 
     def __init__(self, function: RequestFunction, seed: int, logical_pages: int) -> None:
@@ -176,7 +176,7 @@ class _Called:
         return {**vars(self), "_arrays": None}
 
     def chunk(self) -> Requests:
-        """See `Source`; small arrays are concatenated."""
+        """See `Source`; small arrays of the function are concatenated to at least `CHUNK` requests."""
         if self._arrays is None:
             self._arrays = self._call()
             for _ in range(self._taken):
@@ -195,7 +195,7 @@ class _Called:
         self._has_begun |= count > 0
         if not self._has_begun or empty == _MOST_EMPTY:
             raise SsdgymError(f"workload {_name_of(self._function)} gives no request; let it give some.")
-        # A single array is not copied, because it may be long and little of it may be used.
+        # A single array is not copied, because it may be long and the run may use only its first requests.
         return parts[0] if len(parts) == 1 else np.concatenate(parts or [NO_REQUESTS])
 
     def _call(self) -> Iterator[Requests]:
@@ -211,7 +211,7 @@ class _Called:
 
 
 def _check(requests: Any, subject: str) -> None:
-    """Raise if `requests` is not an array of requests."""
+    """Raise an error that begins with `subject` if `requests` is no array of requests."""
     if isinstance(requests, np.ndarray) and requests.dtype == REQUEST and requests.ndim == 1:
         return
     given = shown(requests)
@@ -229,7 +229,7 @@ def _name_of(function: Any) -> str:
 
 
 def from_python(source: Any) -> PythonWorkload | None:
-    """Convert an array or a function to a workload; return a workload unchanged; return None for others."""
+    """Return the workload of an array or a function; a `PythonWorkload` unchanged; None for anything else."""
     if isinstance(source, PythonWorkload):
         return source
     if isinstance(source, np.ndarray):
@@ -246,14 +246,14 @@ def page_writes(pages: npt.ArrayLike, interarrival_ns: int = 0) -> Requests:
     """Return requests that write the given pages, one request for each page.
 
     Args:
-        pages: numbers of logical pages, whole numbers of shape (n,).
+        pages: numbers of logical pages, whole numbers from 0 to 2**31 - 1, shape (n,).
         interarrival_ns: time between two requests in ns. The first request arrives at 0.
 
     Returns:
         The requests, shape (n,), dtype REQUEST.
 
     Raises:
-        SsdgymError: `pages` are not numbers of pages.
+        SsdgymError: `pages` has another shape, or contains something else.
     """
     numbers = np.asarray(pages)
     if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):

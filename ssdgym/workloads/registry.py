@@ -1,4 +1,4 @@
-"""Registries by name, for ssdgym and installed packages; the registry of kinds of workloads."""
+"""Registries of named objects, to which installed packages can add; the registry of kinds of workloads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _PACKAGE = Path(__file__).parents[1]
 
 
 class Registry(Generic[ThingT]):
-    """Registered objects by name."""
+    """Registered objects by name: those of ssdgym, and those of packages with entry points.
+
+    `what` names an object in errors; `group` is the group of entry points.
+    """
 
     def __init__(self, what: str, group: str) -> None:
         self._what = what
@@ -33,7 +36,7 @@ class Registry(Generic[ThingT]):
         self._is_complete = False
 
     def register(self, name: str, thing: ThingT) -> None:
-        """Register an object under a name, for the module that calls the caller of this method.
+        """Register an object under a name, on behalf of the module that called the caller of this method.
 
         Raises:
             SsdgymError: another module has registered the name.
@@ -45,15 +48,15 @@ class Registry(Generic[ThingT]):
         self._things[name] = thing, module, frame.f_code.co_filename
 
     def code_hashes(self, name: str) -> list[str]:
-        """Return the hash of the file that registered a name; an empty list if ssdgym or nothing did."""
+        """Return the hash of the file that registered a name; none if it is a file of ssdgym or unknown."""
         file = Path(self._things[name][2]) if name in self._things else _PACKAGE
         if file.is_relative_to(_PACKAGE):
             return []
-        # The name of a cell of a notebook, which is no file, changes with its code.
+        # The cell of a notebook is no file, but has a name that changes with the cell's code.
         return [file_hash(file) if file.is_file() else hashlib.sha256(str(file).encode()).hexdigest()]
 
     def by_name(self) -> dict[str, ThingT]:
-        """Return all registered objects, sorted by name."""
+        """Return all registered objects, sorted by name; the first call loads the entry points."""
         if not self._is_complete:
             self._is_complete = True
             for plugin in plugins_of(self._group):
@@ -61,9 +64,7 @@ class Registry(Generic[ThingT]):
         return {name: thing for name, (thing, *_) in sorted(self._things.items())}
 
 
-# The registry of kinds of workloads, and the types of fields that hold a workload of any kind.
-#
-# A kind is a model that derives from `WorkloadConfig`, with a field `kind` whose only value is its name:
+# Kinds of workloads. A kind is a model that derives from `WorkloadConfig`, with its own value of `kind`:
 #
 #     @workload_kind
 #     class EveryOtherConfig(AccessConfig):
@@ -88,7 +89,7 @@ def workload_kind(model: type[KindT]) -> type[KindT]:
 
 
 def code_hashes(config: WorkloadConfig) -> list[str]:
-    """Return a hash of each source file outside of ssdgym that the requests of a workload depend on."""
+    """Return a hash of each source file outside of ssdgym that determines the requests of a workload."""
     hashes = {digest for part in config.parts() for digest in code_hashes(part)}
     return sorted({*hashes, *config.code_hashes(), *KINDS.code_hashes(config.kind)})
 
@@ -109,10 +110,10 @@ def _adapter(models: tuple[type[Any], ...]) -> TypeAdapter[Any]:
 class OfAnyKind:
     """Annotation of a field that accepts every kind of workload derived from the annotated model.
 
-    The field also accepts kinds that are registered after the model with the field was defined.
+    Kinds that are registered later are also accepted.
 
     Attributes:
-        but: a kind that the field does not accept.
+        but: a kind that the field does not accept; None: all are accepted.
     """
 
     but: str | None = None

@@ -21,21 +21,26 @@ from ssdgym.workloads.traces.recorded import PlayedConfig
 
 _SYNTHETIC = "synthetic:"
 _TRACE = "trace:"
-#: Separator between the files of one trace.
+#: Separator between the paths of the files of one trace.
 _MORE = ","
 
 
 def load_workload(source: Source | PythonSource) -> WorkloadConfig:
-    """Return a workload from a name, a YAML file, a trace, a mapping, a model, or a Python object.
+    """Return the workload that `source` describes.
 
-    `synthetic:hm_0` is the synthetic trace with the statistics of the trace hm_0; a mapping may name it as
-    its `base`. `trace:hm_0` is the file of that name in the folder SSDGYM_TRACES. Paths that do not name YAML
-    files, separated by commas, are the files of a trace with default settings. A Python object is an array of
-    REQUEST, whose requests are issued in order, or a function (seed, number of logical pages of the device)
-    that returns such an array or yields several.
+    Args:
+        source: one of the following.
+
+            * A name in `configs/workloads`, the path of a YAML file, a mapping of fields, or a model.
+            * `synthetic:hm_0`: the synthetic trace with the statistics of the trace hm_0. A mapping with
+              `base: synthetic:hm_0` changes fields.
+            * `trace:hm_0`: the trace file with the name hm_0 in the folder that SSDGYM_TRACES names.
+            * The paths of the files of a trace, separated by commas; the trace has default settings.
+            * An array of dtype REQUEST, or a function (seed, number of logical pages of the device) that
+              returns such an array or yields several.
 
     Raises:
-        SsdgymError: there is no such workload or trace, or a field of it is wrong.
+        SsdgymError: there is no such workload or trace, or a field has a wrong value.
     """
     made = source if isinstance(source, WorkloadConfig) else from_python(source)
     if made is not None:
@@ -57,7 +62,7 @@ def load_workload(source: Source | PythonSource) -> WorkloadConfig:
 
 
 def _trace_called(name: str) -> Path:
-    """Return the trace file with a name in the folder that SSDGYM_TRACES names."""
+    """Return the path of the trace file called `name` in the folder that SSDGYM_TRACES names."""
     has_synthetic = name in available("synthetic_traces")
     advice = f"use synthetic:{name} in its place" if has_synthetic else "give its path instead"
     folder = os.environ.get(TRACE_FOLDER)
@@ -85,8 +90,8 @@ def open_workload(config: WorkloadConfig, *, logical_pages: int, page_size: int,
     Args:
         config: the workload.
         logical_pages: number of logical pages of the device. Every request lies within them.
-        page_size: bytes per page. Workloads with sizes in bytes need it, such as traces and small writes.
-        seed: seed of the requests. For a trace it only draws a random start.
+        page_size: bytes per page, for workloads with sizes in bytes, such as traces and small writes.
+        seed: seed of the requests, from 0 to 2**64 - 1. For a trace it only draws a random start.
 
     Raises:
         SsdgymError: the workload does not fit the device, its trace cannot be read, or `seed` is invalid.
@@ -95,7 +100,7 @@ def open_workload(config: WorkloadConfig, *, logical_pages: int, page_size: int,
 
 
 def open_on(config: WorkloadConfig, device: DeviceConfig, seed: int) -> RequestStream:
-    """Start a workload on a device from its first request."""
+    """Start a workload on a device as `open_workload` does, after `check_addresses`."""
     check_addresses(config, device)
     return open_workload(
         config, logical_pages=device.logical_pages, page_size=device.host_unit_bytes, seed=seed
@@ -103,14 +108,12 @@ def open_on(config: WorkloadConfig, device: DeviceConfig, seed: int) -> RequestS
 
 
 def check_addresses(config: WorkloadConfig, device: DeviceConfig) -> None:
-    """Raise if a device maps whole blocks, but a workload has compact addresses.
+    """Refuse a trace with compact addresses (see `PlayedConfig`) on a device that maps whole blocks.
 
-    Args:
-        config: the workload. Its parts are also checked.
-        device: the device that will serve the workload.
+    Compact addresses would put pages from distant places into one block.
 
     Raises:
-        SsdgymError: the workload has compact addresses, and the FTL of the device maps whole blocks.
+        SsdgymError: `config` is or contains such a trace, and the FTL of `device` maps whole blocks.
     """
     if not device.ftl.keeps_addresses:
         return

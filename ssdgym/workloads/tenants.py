@@ -38,7 +38,7 @@ _ADDED_UP = (
 
 
 def _load_named(value: Any) -> Any:
-    """Load a workload that is given by name."""
+    """Return the workload that a text names; return any other value unchanged."""
     return load_workload(value) if isinstance(value, str) else value
 
 
@@ -51,10 +51,10 @@ class TenantConfig(Config):
     workload: AnySoloWorkload = Field(
         description="Workload of the tenant, or its name; any kind except tenants."
     )
-    share: Weight = Field(1.0, description="Share of the logical space, relative to the other shares.")
+    share: Weight = Field(1.0, description="Weight of the tenant's part of the logical space.")
     name: str | None = Field(None, min_length=1, description="Name of the tenant in error messages.")
     hint: int | None = Field(
-        None, ge=0, le=255, description="Stream hint of all its requests; null: the workload's own hints."
+        None, ge=0, le=255, description="Hint of all requests of the tenant; null: as the workload sets it."
     )
 
     @model_validator(mode="after")
@@ -72,7 +72,7 @@ class TenantConfig(Config):
 class TenantsConfig(WorkloadConfig):
     """Several workloads at the same time, each in its own part of the logical space, merged by arrival time.
 
-    The parts follow each other in the order of `tenants`.
+    The parts of the logical space follow each other in the order of `tenants`.
     """
 
     kind: Literal["tenants"] = "tenants"
@@ -84,7 +84,7 @@ class TenantsConfig(WorkloadConfig):
         return any(part.is_endless for part in self.parts())
 
     def writes_nothing(self) -> bool:
-        """See `WorkloadConfig`; if some tenants never end, only the writes of endless tenants count."""
+        """See `WorkloadConfig`; if some tenants never end, only those tenants count."""
         endless = [part for part in self.parts() if part.is_endless]
         return all(part.writes_nothing() for part in endless or self.parts())
 
@@ -109,7 +109,7 @@ class TenantsConfig(WorkloadConfig):
             seed: seed from which the seeds of the tenants are derived.
 
         Raises:
-            SsdgymError: a tenant gets no page, or cannot be opened on its pages.
+            SsdgymError: the share of a tenant is less than a page, or its workload does not fit its pages.
         """
         streams = []
         bounds = self._bounds(logical_pages)
@@ -147,7 +147,7 @@ def _report(tenants: list[_Tenant]) -> dict[str, int]:
 
 
 class _Tenant(Ahead):
-    """The stream of a tenant, moved to its part of the logical space."""
+    """The stream of a tenant, with page numbers moved to the tenant's part of the logical space."""
 
     def __init__(self, stream: RequestStream, first_page: int, hint: int | None) -> None:
         super().__init__()
@@ -165,7 +165,7 @@ class _Tenant(Ahead):
 
 
 class Merged:
-    """Merges the requests of tenants by arrival time; for equal times, in the order of the tenants."""
+    """A source that merges the requests of tenants by arrival time; for equal times, in order of tenants."""
 
     def __init__(self, tenants: list[_Tenant]) -> None:
         self._tenants = tenants

@@ -1,4 +1,4 @@
-"""Generators: patterns of access by name; importing this package registers them."""
+"""Generators of requests, each registered as a kind of workload when this package is imported."""
 
 import importlib
 import pkgutil

@@ -1,6 +1,6 @@
 """Base of generated workloads: arrival times, number of requests, and access patterns.
 
-A pattern is a model with fields, and a picker that chooses pages:
+An access pattern is a model with a method `picker`; the picker chooses pages:
 
     @workload_kind
     class UniformConfig(AccessConfig):
@@ -41,20 +41,20 @@ Number = Annotated[int, Field(ge=1, lt=2**31)]
 class PacedConfig(WorkloadConfig):
     """Fields of all generated workloads: the number of requests and their arrival times."""
 
-    requests: PositiveInt | None = Field(None, description="Requests in the workload; null: it never ends.")
+    requests: PositiveInt | None = Field(None, description="Number of requests; null: no end.")
     interarrival_ns: float = Field(
         0.0,
         ge=0,
         le=1e12,
-        description="Mean time between arrivals in ns; 0: all at once. Closed loop ignores it.",
+        description="Mean time between arrivals in ns; 0: all arrive at time 0. Closed loops ignore it.",
     )
     arrivals: Literal["constant", "poisson", "bursts"] = Field(
         "constant",
-        description="Gaps between arrivals: all equal; exponentially distributed; or short within bursts"
-        " and exponentially distributed between them.",
+        description="Times between arrivals; constant: all equal; poisson: exponentially distributed; bursts:"
+        " burst_interarrival_ns within a burst, exponentially distributed between bursts.",
     )
     burst_requests: float | None = Field(
-        None, gt=1, le=1e9, description="Mean requests per burst; their number is geometrically distributed."
+        None, gt=1, le=1e9, description="Mean requests per burst, geometrically distributed."
     )
     burst_interarrival_ns: float = Field(
         0.0, ge=0, le=1e12, description="Time between two arrivals of the same burst in ns."
@@ -98,12 +98,12 @@ class PacedConfig(WorkloadConfig):
 
     @abstractmethod
     def source(self, logical_pages: int, page_size: int, seed: np.random.SeedSequence) -> Source:
-        """Return an endless source of the requests, all with an arrival time of 0.
+        """Return an endless source of the requests, whose arrival times are 0.
 
         Args:
             logical_pages: number of logical pages of the device.
             page_size: bytes per page.
-            seed: seed of all draws.
+            seed: seed of all random numbers.
 
         Raises:
             SsdgymError: the workload does not fit the device.
@@ -133,7 +133,7 @@ class _Paced:
 
 
 class _Clock:
-    """Makes arrival times, which begin at 0 and never decrease."""
+    """Makes the arrival times of a `PacedConfig`, which never decrease; with `constant`, the first is 0."""
 
     def __init__(self, config: PacedConfig, rng: np.random.Generator) -> None:
         self._config = config
@@ -161,19 +161,19 @@ class _Clock:
         return times
 
     def _burst_gaps(self, count: int) -> FloatArray:
-        """Return the time before each request; every request starts a burst with the same probability."""
+        """Return the time in ns before each request; a request starts a burst with probability 1 / n."""
         n, within_ns = self._config.burst_requests, self._config.burst_interarrival_ns
         assert n is not None
         gaps = np.full(count, within_ns)
         starts = np.flatnonzero(self._rng.random(count) < 1 / n)
-        # On average, a burst of n requests and the gap before it take n mean gaps.
+        # A burst has n requests on average; the gap before it and its n - 1 gaps sum to n * interarrival_ns.
         between_ns = n * self._config.interarrival_ns - (n - 1) * within_ns
         gaps[starts] = self._rng.standard_exponential(len(starts)) * between_ns
         return gaps
 
 
 def as_size_weights(value: Any) -> Any:
-    """Convert a plain number to a mapping that gives this size all the weight."""
+    """Convert a number, the only size, to a mapping from sizes to weights; return a mapping unchanged."""
     if isinstance(value, list):
         raise ValueError("must be a number of pages, or a mapping of numbers of pages to weights")
     return value if isinstance(value, dict) else {value: 1.0}
@@ -183,11 +183,11 @@ SizeWeights = Annotated[dict[PositiveInt, Weight], Field(min_length=1), BeforeVa
 
 
 class RegionConfig(PacedConfig):
-    """Fields of workloads that read and write a part of the logical space, their footprint."""
+    """Fields of workloads with a footprint: the part of the logical space that they read and write."""
 
     read_fraction: Share = Field(0.0, description="Share of the requests that read.")
-    footprint: float = Field(1.0, gt=0, le=1, description="Share of the logical space that is used.")
-    start: float = Field(0.0, ge=0, lt=1, description="Start of the footprint, as a share of logical space.")
+    footprint: float = Field(1.0, gt=0, le=1, description="Size of the footprint / logical space.")
+    start: float = Field(0.0, ge=0, lt=1, description="Start of the footprint / logical space.")
 
     @model_validator(mode="after")
     def _region_fits(self) -> RegionConfig:
@@ -217,12 +217,12 @@ class AccessConfig(RegionConfig):
     """Fields of workloads with one pattern of access.
 
     In random patterns, a request of several pages starts at a multiple of its size, counted from the start of
-    the footprint; if it would then cross the end of the footprint, it starts earlier.
+    the footprint. If it would cross the end of the footprint, it starts just early enough to end there.
     """
 
-    trim_fraction: Share = Field(0.0, description="Share of the requests that trim; the rest writes.")
+    trim_fraction: Share = Field(0.0, description="Share of the requests that trim; all others write.")
     request_pages: SizeWeights = Field(
-        {1: 1.0}, description="Pages per request: a number, or a mapping of pages to weights."
+        {1: 1.0}, description="Pages per request: a number, or a mapping from numbers to weights."
     )
 
     @model_validator(mode="after")
@@ -253,7 +253,7 @@ class AccessConfig(RegionConfig):
 
     @abstractmethod
     def picker(self, footprint: int, rng: np.random.Generator) -> Picker:
-        """Return the picker that chooses pages.
+        """Return a picker, which chooses the pages of requests.
 
         Args:
             footprint: number of pages to choose from.
@@ -267,8 +267,8 @@ class AccessConfig(RegionConfig):
 class Accesses:
     """An endless source of requests with one pattern; every `arrival_ns` is 0.
 
-    Pages, operations and sizes have separate random generators, so two workloads that differ only in their
-    share of reads access the same pages.
+    Pages, operations and sizes have separate random generators. So two workloads that differ only in
+    `read_fraction` access the same pages.
     """
 
     def __init__(self, config: AccessConfig, logical_pages: int, seed: np.random.SeedSequence) -> None:
@@ -296,7 +296,7 @@ class Accesses:
 
 
 class SizeDraw:
-    """Draws sizes of requests by their weights."""
+    """Draws sizes of requests; the probability of a size is its weight / sum of all weights."""
 
     def __init__(self, weights: Mapping[int, float], seed: np.random.SeedSequence) -> None:
         self._sizes = np.array(sorted(weights), np.int32)

@@ -1,4 +1,4 @@
-"""Access patterns: uniform, sequential, mixed, Zipf, hot and cold, drifting."""
+"""Access patterns: uniform, sequential, mixed, Zipf, hot and cold, drifting hot set."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class SequentialConfig(AccessConfig):
 
 
 class _SequentialPicker:
-    """Starts each request where the previous one ended; the footprint's start follows its end."""
+    """Starts each request where the previous request ended; after the footprint's end it begins again."""
 
     def __init__(self, footprint: int) -> None:
         self._footprint = footprint
@@ -67,11 +67,11 @@ class _SequentialPicker:
 
 
 class ComponentConfig(Config):
-    """One part of a mixed workload."""
+    """One of the patterns of a mixed workload."""
 
     weight: Weight = Field(description="Share of the requests, relative to the other weights.")
     workload: Annotated[AccessConfig, OfAnyKind()] = Field(
-        description="Pattern of this part; pace and number of requests belong to the mix."
+        description="The pattern; fields of arrival times and the number of requests belong to the mix."
     )
 
     @model_validator(mode="after")
@@ -102,7 +102,7 @@ class MixedConfig(PacedConfig):
         return _MixedAccesses(self, logical_pages, seed)
 
     def footprint_pages(self, logical_pages: int, page_size: int) -> int:
-        """See `PacedConfig`; pages of several components count once."""
+        """See `PacedConfig`; a page in the footprints of several components counts once."""
         covered, end = 0, 0
         for first, pages in sorted(part.region(logical_pages) for part in self.parts()):
             covered += max(first + pages - max(first, end), 0)
@@ -138,11 +138,13 @@ class ZipfConfig(AccessConfig):
 
     kind: Literal["zipf"] = "zipf"
     theta: float = Field(0.99, ge=0, le=10, description="Exponent of Zipf's law, also above 1; 0: uniform.")
-    scrambled: bool = Field(True, description="Spread ranks over pages at random instead of in order.")
+    scrambled: bool = Field(
+        True, description="true: assign ranks to pages at random; false: in order, the hottest page first."
+    )
     layout_seed: NonNegativeInt = Field(
         0,
-        description="Seed of the random spread, independent of the stream's seed: a device preconditioned "
-        "by this workload has the same hot pages when it is measured with other draws.",
+        description="Seed of the random assignment, independent of the run's seed: runs with all seeds have "
+        "the same hot pages, also after preconditioning by this workload.",
     )
 
     def picker(self, footprint: int, rng: np.random.Generator) -> _ZipfPicker:
@@ -163,14 +165,17 @@ class _ZipfPicker:
 
 
 class ZipfPlaces:
-    """Draws places `0..count-1` by Zipf's law; ranks are spread at random, or in order without a seed."""
+    """Draws places `0..count-1` by Zipf's law.
+
+    `layout_seed` assigns ranks to places at random; if it is None, place 0 is the most probable and so on.
+    """
 
     def __init__(self, count: int, theta: float, layout_seed: int | None) -> None:
         self._distribution = zipf_distribution(count, theta)
         self._place_of_rank = None if layout_seed is None else scrambled_pages(count, layout_seed)
 
     def at(self, draw: npt.NDArray[np.float64]) -> IntegerArray:
-        """Return the places for uniform draws from [0, 1), shape (n,)."""
+        """Convert uniform draws from [0, 1) to places, shape (n,)."""
         from ssdgym.workloads.generators.ranks import ranks_of  # loads the compiler
 
         ranks = ranks_of(draw, self._distribution)
@@ -179,7 +184,7 @@ class ZipfPlaces:
 
 @lru_cache(maxsize=8)
 def scrambled_pages(pages: int, layout_seed: int) -> npt.NDArray[np.int32]:
-    """Return the page of each rank, shape (pages,); all callers share this read-only array."""
+    """Return a random page for each rank, shape (pages,), as a read-only array that all callers share."""
     page_of_rank = np.arange(pages, dtype=np.int32)
     np.random.default_rng(layout_seed).shuffle(page_of_rank)
     page_of_rank.flags.writeable = False
@@ -188,10 +193,7 @@ def scrambled_pages(pages: int, layout_seed: int) -> npt.NDArray[np.int32]:
 
 @lru_cache(maxsize=8)
 def zipf_distribution(pages: int, theta: float) -> npt.NDArray[np.float64]:
-    """Return the distribution function of Zipf's law over ranks 1 to `pages`, shape (pages,), read-only.
-
-    Its last value is 1.
-    """
+    """Return the cumulative probabilities of ranks 1 to `pages` by Zipf's law, shape (pages,), read-only."""
     distribution = np.cumsum(np.arange(1, pages + 1, dtype=np.float64) ** -theta)
     distribution /= distribution[-1]
     distribution.flags.writeable = False
@@ -216,7 +218,7 @@ class HotColdConfig(AccessConfig):
 
 
 class _TwoClassPicker:
-    """Chooses hot pages (`0..hot_pages-1`) or cold pages (the rest), uniformly within each class."""
+    """Chooses hot pages (`0..hot_pages-1`) or cold pages (all others), uniformly within each class."""
 
     def __init__(
         self, config: HotColdConfig | DriftingConfig, footprint: int, rng: np.random.Generator
@@ -260,7 +262,7 @@ class DriftingConfig(AccessConfig):
 
 
 class _DriftingPicker(_TwoClassPicker):
-    """Chooses hot and cold pages as in `hot_cold`, counted from an origin that moves with the accesses."""
+    """Chooses pages as `_TwoClassPicker`, counted from the first hot page, which moves with the accesses."""
 
     def __init__(self, config: DriftingConfig, footprint: int, rng: np.random.Generator) -> None:
         super().__init__(config, footprint, rng)

@@ -1,4 +1,4 @@
-"""Convert uniform random draws to ranks by a distribution, in compiled code."""
+"""Convert uniform random draws to ranks with a given distribution, in compiled code."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ _GUIDES: dict[int, npt.NDArray[np.int32]] = {}
 
 
 def ranks_of(draws: npt.NDArray[np.float64], distribution: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Return the same as `np.searchsorted(distribution, draws, side="right")`, for draws from [0, 1).
+    """Return `np.searchsorted(distribution, draws, side="right")`, shape (n,), in less time.
 
     Args:
-        draws: uniform draws, shape (n,).
-        distribution: values of a distribution function, up to 1, shape (ranks,). The array must not change.
+        draws: uniform draws from [0, 1), shape (n,).
+        distribution: cumulative probabilities of the ranks, the last one 1, shape (ranks,). The array must
+            not change after the first call.
     """
     ranks = np.empty(len(draws), np.int64)
     _look_up(distribution, _guide_to(distribution), draws, ranks)
@@ -27,7 +28,7 @@ def ranks_of(draws: npt.NDArray[np.float64], distribution: npt.NDArray[np.float6
 
 
 def _guide_to(distribution: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
-    """Divide [0, 1) into equal parts, at least two per rank; return the rank at the start of each part."""
+    """Divide [0, 1) into equal parts, at least two per rank; return the rank of the start of each part."""
     number = id(distribution)
     if number not in _GUIDES:
         parts = 2 << max(len(distribution) - 1, 1).bit_length()

@@ -29,39 +29,38 @@ ByteWeights = Annotated[dict[_Bytes, Weight], Field(min_length=1), BeforeValidat
 
 @workload_kind
 class SmallWritesConfig(RegionConfig, NotedConfig):
-    """Writes smaller than a flash page mixed with large ones (Kim et al., DAC 2017, sections 2 and 5).
+    """Writes smaller than a flash page mixed with large writes (Kim et al., DAC 2017, sections 2 and 5).
 
-    Sizes and addresses are in bytes and do not depend on the page size of the device; requests that cover
-    only part of a page have a flag. Addresses follow Zipf's law: small requests go to the subpages of their
-    part of the footprint (`small_footprint`), large requests to all full pages of the footprint. Reads are
-    drawn like writes. A request that crosses the end of the footprint is split there and continues at the
-    start of the footprint.
+    Sizes and addresses are in bytes and do not depend on the page size of the device; writes that cover only
+    part of a page have a flag. Addresses follow Zipf's law: small requests go to the subpages in a part of
+    the footprint (`small_footprint`), large requests to the full pages of the whole footprint. Reads have the
+    sizes and addresses of writes. A request that crosses the end of the footprint continues at its start.
     """
 
     kind: Literal["small_writes"] = "small_writes"
-    r_small: Share = Field(description="Share of the requests that are small: smaller than a full page.")
+    r_small: Share = Field(description="Share of the requests that are small (smaller than a full page).")
     r_synch: Share = Field(description="Share of the small writes that are synchronous.")
     full_page_bytes: int = Field(16384, ge=2, le=1 << 30, description="Size of a full page in bytes.")
     subpage_bytes: int = Field(
         4096, ge=1, le=1 << 30, description="Unit of all addresses and sizes, in bytes."
     )
     small_bytes: ByteWeights = Field(
-        {4096: 1.0}, description="Bytes per small request: a number, or a mapping of bytes to weights."
+        {4096: 1.0}, description="Bytes per small request: a number, or a mapping from numbers to weights."
     )
     large_bytes: ByteWeights = Field(
-        {16384: 1.0}, description="Bytes per large request: a number, or a mapping of bytes to weights."
+        {16384: 1.0}, description="Bytes per large request: a number, or a mapping from numbers to weights."
     )
     aligned_fraction: Share = Field(
         1.0,
-        description="Share of the large requests that start with a full page; the others start at any other"
-        " subpage, each as likely.",
+        description="Share of the large requests that start at the first subpage of a full page; all others"
+        " start at one of the other subpages, with equal probabilities.",
     )
     small_footprint: float = Field(
-        1.0, gt=0, le=1, description="Share of the footprint, from its start, that small requests go to."
+        1.0, gt=0, le=1, description="Small requests go to this share of the footprint, from its start."
     )
     theta: float = Field(0.99, ge=0, le=10, description="Exponent of Zipf's law; 0 is uniform.")
     layout_seed: NonNegativeInt = Field(
-        0, description="Seed of the spread of ranks over the footprint, independent of the stream's seed."
+        0, description="Seed that assigns ranks to places, independent of the run's seed."
     )
 
     @model_validator(mode="after")
@@ -96,8 +95,8 @@ class SmallWritesConfig(RegionConfig, NotedConfig):
 class _SmallWrites:
     """An endless source of small and large requests; every `arrival_ns` is 0.
 
-    Operations, kinds, sizes, places, alignments and synchrony have separate random generators, so two
-    workloads that differ in one of these have the same values of the others.
+    Operations, kinds (small or large), sizes, places, alignments and SYNC flags have separate random
+    generators. So two workloads that differ in the settings of one have the same values of all others.
     """
 
     def __init__(
@@ -131,7 +130,7 @@ class _SmallWrites:
         return self._on_device(split_at_end(requests, self._units))
 
     def _first_units(self, is_small: npt.NDArray[np.bool_]) -> IntegerArray:
-        """Return the first subpage of each request, counted from the footprint's start."""
+        """Return the first subpage of each request of a chunk, counted from the footprint's start."""
         draw = self._places.random(CHUNK)
         others = self._offsets.integers(1, self._units_per_page, size=CHUNK)
         is_aligned = self._offsets.random(CHUNK) < self._config.aligned_fraction

@@ -17,7 +17,7 @@ from ssdgym.workloads.generators.base import RegionConfig
 from ssdgym.workloads.generators.patterns import ZipfPlaces
 from ssdgym.workloads.registry import workload_kind
 
-# The hint of a request is the number of the part of the footprint that it writes.
+# The hint of a write is the number of the part of the footprint (journal, level, ...) to which it goes.
 
 
 class Writer(Protocol):
@@ -31,7 +31,7 @@ class Writer(Protocol):
 
 
 class StructuredConfig(RegionConfig):
-    """Base of models of storage programs; `writer` makes the program's writes and trims."""
+    """Base of models of storage programs; the writer makes the program's writes and trims."""
 
     def source(self, logical_pages: int, page_size: int, seed: np.random.SeedSequence) -> _Structured:
         """See `PacedConfig`."""
@@ -49,11 +49,11 @@ class StructuredConfig(RegionConfig):
 
     @abstractmethod
     def least_pages(self) -> int:
-        """Return the number of pages of the smallest footprint that has room for all parts of the program."""
+        """Return the pages of the smallest footprint that has room for all data of the program."""
 
     @abstractmethod
     def writer(self, pages: int, rng: np.random.Generator) -> Writer:
-        """Return the source of writes and trims on a footprint of `pages` pages."""
+        """Return the writer of writes and trims on a footprint of `pages` pages."""
 
 
 class _Structured:
@@ -76,7 +76,7 @@ class _Structured:
         return requests
 
     def _with_reads(self, requests: Requests) -> Requests:
-        """Insert reads before requests, so that the mean share of reads is `read_fraction`."""
+        """Insert reads of single pages before requests, so that their mean share is `read_fraction`."""
         before = self._reads.geometric(1 - self._read_fraction, len(requests)) - 1
         places = np.arange(len(requests)) + np.cumsum(before)
         mixed = np.zeros(len(requests) + int(before.sum()), REQUEST)
@@ -89,7 +89,7 @@ class _Structured:
 
 
 def requests_of(op: int, lpn: IntegerArray, pages: IntegerArray | int, hint: IntegerArray | int) -> Requests:
-    """Return requests of one operation."""
+    """Return requests with the operation `op`, one for each element of `lpn`."""
     requests = np.zeros(len(lpn), REQUEST)
     requests["op"], requests["lpn"], requests["pages"], requests["hint"] = op, lpn, pages, hint
     return requests
@@ -100,7 +100,7 @@ JOURNAL, INNER, LEAF = 0, 1, 2
 
 @workload_kind
 class BtreeConfig(StructuredConfig):
-    """Updates of a B-tree; hints: 0 the journal, 1 inner nodes, 2 leaves.
+    """Updates of a B-tree. Hints: 0 journal, 1 inner nodes, 2 leaves.
 
     Each update writes a leaf, and every `commit_updates` updates also write a page of the journal. On average
     one of `fanout` updates also writes the leaf's parent, because leaves split or merge.
@@ -111,7 +111,7 @@ class BtreeConfig(StructuredConfig):
     fanout: int = Field(64, ge=2, description="Leaves per inner node.")
     commit_updates: PositiveInt = Field(4, description="Updates per page of the journal.")
     journal: InnerShare = Field(0.02, description="Share of the footprint for the circular journal.")
-    layout_seed: NonNegativeInt = Field(0, description="Seed that assigns popularities to leaves.")
+    layout_seed: NonNegativeInt = Field(0, description="Seed that assigns ranks of Zipf's law to leaves.")
 
     def least_pages(self) -> int:
         """See `StructuredConfig`."""
@@ -150,17 +150,17 @@ class _BtreeWriter:
         return requests[np.argsort(when, kind="stable")]
 
     def pages_to_read(self, count: int, rng: np.random.Generator) -> IntegerArray:
-        """Return leaves, drawn by the popularity of their keys."""
+        """Return leaves, drawn by the same distribution as those of updates."""
         return self._journal + self._inner + self._leaf(count, rng)
 
     def _leaf(self, count: int, rng: np.random.Generator) -> IntegerArray:
-        """Return the numbers of leaves, drawn by popularity, shape (count,)."""
+        """Draw numbers of leaves, shape (count,)."""
         return self._places.at(rng.random(count)).astype(np.int64)
 
 
 @workload_kind
 class LogConfig(StructuredConfig):
-    """Appends to a circular log, and writes of its metadata; hints: 0 metadata, 1 the log."""
+    """Appends to a circular log, and writes of its metadata. Hints: 0 metadata, 1 log."""
 
     kind: Literal["log"] = "log"
     append_pages: PositiveInt = Field(4, description="Pages per append.")
@@ -177,7 +177,7 @@ class LogConfig(StructuredConfig):
 
 
 class _TwoAreasWriter:
-    """Writes single random pages at the start of the footprint, and runs of pages in a circle in the rest."""
+    """Writes single random pages at the footprint's start, and behind them runs of pages, in a circle."""
 
     def __init__(
         self, pages: int, random_pages: int, random_access: float, run_pages: int, rng: np.random.Generator
@@ -187,8 +187,8 @@ class _TwoAreasWriter:
         Args:
             pages: number of pages of the footprint.
             random_pages: number of pages at the footprint's start, which are written at random with hint 0.
-            random_access: share of the writes that go to these pages.
-            run_pages: number of pages of each of the remaining writes, which have hint 1.
+            random_access: share of the writes that go to these random pages.
+            run_pages: number of consecutive pages of every other write; these writes have hint 1.
             rng: random generator that only this writer uses.
         """
         self._pages, self._random_pages, self._random_access = pages, random_pages, random_access
@@ -205,29 +205,29 @@ class _TwoAreasWriter:
         return requests_of(WRITE, lpn, np.where(is_random, 1, self._run_pages), np.where(is_random, 0, 1))
 
     def pages_to_read(self, count: int, rng: np.random.Generator) -> IntegerArray:
-        """Return pages from anywhere in the footprint."""
+        """Return pages of the footprint, drawn uniformly."""
         return rng.integers(self._pages, size=count)
 
 
-#: Share of the places for tables that levels may fill; compactions need the rest.
+#: Share of the places for tables that the levels fill; compactions need free places.
 _FILLED = 0.85
 
 
 @workload_kind
 class LsmConfig(StructuredConfig):
-    """Flushes and compactions of an LSM tree with levels; hints: 0 the journal, 1 and more the levels.
+    """Flushes and compactions of an LSM tree with levels. Hints: 0 journal, 1 first level, 2 next level, ...
 
-    Every page of updates is first written to the journal. When the updates fill a table, it is flushed to the
-    first level. When a level has more tables than its capacity, its oldest table is merged with up to `ratio`
-    overlapping tables of the next level: the merged tables are written, and the old tables are trimmed. Each
-    level holds `ratio` times as many tables as the level above it. A full last level does not grow: there,
-    new values replace older values of the same keys.
+    Every page of updates is first written to the journal. When the updates fill a table, the table is flushed
+    to the first level. When a level has more tables than its capacity, its oldest table is merged with up to
+    `ratio` tables of the next level: the merged tables are written, and the old tables are trimmed. A level
+    has the capacity of the level above it times `ratio`. A full last level does not grow: a merge writes one
+    table less than it trims, because new values replace older values of the same keys.
     """
 
     kind: Literal["lsm"] = "lsm"
     table_pages: PositiveInt = Field(64, description="Pages per table, written in one request.")
     first_level: PositiveInt = Field(4, description="Number of tables in the first level.")
-    ratio: int = Field(4, ge=2, description="Tables in a level divided by those in the level above.")
+    ratio: int = Field(4, ge=2, description="Capacity of a level / capacity of the level above it.")
 
     def least_pages(self) -> int:
         """See `StructuredConfig`."""
@@ -240,7 +240,7 @@ class LsmConfig(StructuredConfig):
 
 
 class _LsmWriter:
-    """Writes an LSM tree; the footprint contains a journal as large as two tables, then the tables."""
+    """Writes an LSM tree; the footprint begins with a journal of two tables' size, then come the tables."""
 
     def __init__(self, config: LsmConfig, pages: int) -> None:
         self._config = config
@@ -271,18 +271,18 @@ class _LsmWriter:
         return self._journal_pages + chosen + rng.integers(self._config.table_pages, size=count)
 
     def _write(self, places: list[int], level: int) -> Requests:
-        """Write tables to places, and add them to a level."""
+        """Add tables at the given places to a level, and return the writes of the tables."""
         self._levels[level].extend(places)
         first = self._journal_pages + np.array(places, np.int64) * self._config.table_pages
         return requests_of(WRITE, first, self._config.table_pages, 1 + level)
 
     def _compact(self, level: int) -> list[Requests]:
-        """Merge the oldest table of a level into the next level; tables of the last level merge within it."""
+        """Merge the oldest table of a level with tables of the next level, or of the last level itself."""
         below = min(level + 1, len(self._levels) - 1)
         old = [self._levels[level].popleft()]
         overlapping = min(self._config.ratio, len(self._levels[below]))
         old += [self._levels[below].popleft() for _ in range(overlapping)]
-        # If the last level is full, new values replace older values of the same keys.
+        # If the last level is full, one table less is written than is trimmed.
         is_full = (
             below == len(self._levels) - 1 and len(self._levels[below]) + len(old) > self._capacities[below]
         )
@@ -294,7 +294,7 @@ class _LsmWriter:
 
 
 def _capacities(config: LsmConfig, tables: int) -> list[int]:
-    """Return the capacity of each level in tables; the last level also gets the tables that are left."""
+    """Return the capacity of each level in tables; together they have `tables` tables."""
     capacities = [config.first_level]
     while tables - sum(capacities) >= capacities[-1] * config.ratio:
         capacities.append(capacities[-1] * config.ratio)
@@ -306,16 +306,16 @@ def _capacities(config: LsmConfig, tables: int) -> list[int]:
 
 @workload_kind
 class ObjectCacheConfig(StructuredConfig):
-    """A cache with the data layout of CacheLib; hints: 0 small objects, 1 large objects.
+    """A cache with the data layout of CacheLib. Hints: 0 small objects, 1 large objects.
 
-    A small object overwrites the page to which its key is hashed. Large objects fill regions one after the
-    other, in a circle.
+    A small object overwrites the page to which its key is hashed. Large objects are collected into regions of
+    `region_pages`, which are written one after the other, in a circle.
     """
 
     kind: Literal["object_cache"] = "object_cache"
     small_access: Share = Field(0.5, description="Share of the writes that go to small objects.")
     small: InnerShare = Field(0.05, description="Share of the footprint for small objects.")
-    region_pages: PositiveInt = Field(16, description="Pages per write to a region.")
+    region_pages: PositiveInt = Field(16, description="Pages of a region, which is written at once.")
 
     def least_pages(self) -> int:
         """See `StructuredConfig`."""
