@@ -1,4 +1,4 @@
-"""Model of a synthetic trace."""
+"""Configuration of a synthetic trace."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ssdgym.workloads.traces.record import RecordSource, Volumes
 from ssdgym.workloads.traces.recorded import PlayedConfig
 from ssdgym.workloads.traces.transforms import ScaleSpaceConfig, TransformConfig
 
-#: For each field of the configuration, the field of `RecordSummary` that measures it.
+#: For each field of the configuration with a statistic, the field of `RecordSummary` that measures it.
 _COLUMNS = {
     "reads.requests": "reads",
     "writes.requests": "writes",
@@ -39,7 +39,7 @@ _COLUMNS = {
     "reads.unique_bytes": "unique_bytes_read",
     "writes.unique_bytes": "unique_bytes_written",
 }
-#: Quantities of traces with memory, whose requests depend on earlier requests.
+#: Quantities of traces with memory (see `ssdgym.workloads.synthetic`), which need no note at their defaults.
 _MEMORY = {
     "dispersion_1s",
     "op_persistence",
@@ -47,7 +47,7 @@ _MEMORY = {
 }
 #: Fields that `memory_as` takes from another synthetic trace.
 _WITH_MEMORY = {"arrivals", "footprint_factor", *_MEMORY}
-#: Fields that are no quantities of the trace and need no note.
+#: Fields that describe no quantity of the trace and so need no note.
 _UNNOTED = {"kind", "name", "layout_seed", *NotedConfig.model_fields, *PlayedConfig.model_fields}
 
 
@@ -55,10 +55,10 @@ _UNNOTED = {"kind", "name", "layout_seed", *NotedConfig.model_fields, *PlayedCon
 class SyntheticTraceConfig(PlayedConfig, NotedConfig):
     """Requests drawn to match the published statistics of a trace (`ssdgym.workloads.synthetic`).
 
-    Every quantity is named in `sources` or in `assumed`; quantities of `reads` and `writes` have names such
-    as `reads.requests`. `base` names a synthetic trace of `configs/synthetic_traces` that provides missing
-    fields and their notes. `memory_as` names a synthetic trace that provides arrivals, footprint and memory
-    in place of the `base`.
+    Every quantity must have a note in `sources` or in `assumed`, under a name such as `reads.requests`.
+    `base` names a synthetic trace of `configs/synthetic_traces` that provides missing fields and their notes.
+    `memory_as` names one whose `arrivals`, `footprint_factor`, `dispersion_1s`, `op_persistence` and replay
+    fields are used instead of those of `base`.
     """
 
     folder: ClassVar[str] = "synthetic_traces"
@@ -68,7 +68,7 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
     kind: Literal["synthetic"] = "synthetic"
     name: str = Field(min_length=1, description="Name of the trace and of its only volume.")
     addresses: Literal["compact", "fold"] = Field(
-        "fold", description="See kind trace; default fold, since few devices are as large as the volume."
+        "fold", description="As `addresses` of kind trace. Few devices are as large as the volume."
     )
     reads: OperationConfig = Field(description="Statistics of the reads.")
     writes: OperationConfig = Field(description="Statistics of the writes.")
@@ -76,19 +76,19 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
     arrivals: Literal["poisson", "cascade"] = Field(
         "poisson",
         description="poisson: times between arrivals are independent and exponentially distributed;"
-        " cascade: bursts within bursts (`ssdgym.workloads.synthetic.drawing`), as strong as dispersion_1s.",
+        " cascade: bursts within bursts (a b-model) with the index of dispersion dispersion_1s.",
     )
     dispersion_1s: float | None = Field(
         None,
         ge=1,
         le=1e9,
-        description="Index of dispersion of the arrivals in windows of 1 s, which a cascade needs.",
+        description="For arrivals cascade: index of dispersion (variance / mean) of the arrivals per second.",
     )
     op_persistence: float = Field(
         0.0,
         ge=0,
         le=0.999,
-        description="Share by which reads and writes alternate less often than in a random order.",
+        description="1 - changes between reads and writes / changes in a random order; 0: random order.",
     )
     address_space_bytes: ByteSize = Field(
         gt=0, le=1 << 50, description="Size of the volume, a multiple of extent_bytes."
@@ -96,28 +96,28 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
     extent_bytes: ByteSize = Field(
         ByteSize(256 << 10),
         le=1 << 30,
-        description="Unit in which the volume is hot or cold; a power of two.",
+        description="Size of the parts of the volume that differ in hotness; a power of two.",
     )
     footprint_factor: float = Field(
-        1.25, ge=1, le=1e6, description="Bytes that reads (or writes) may touch, divided by those touched."
+        1.25, ge=1, le=1e6, description="Bytes that reads (or writes) can touch / unique bytes touched."
     )
     largest_bytes: ByteSize = Field(
-        ByteSize(64 << 10), le=1 << 30, description="Largest request; a power of two."
+        ByteSize(64 << 10), le=1 << 30, description="Size of the largest request; a power of two."
     )
     size_decay: float = Field(
         2.0,
         ge=0,
         le=10,
-        description="Sizes are powers of two; the weight of each is size ** -size_decay before the tilt that"
-        " gives the mean.",
+        description="Sizes are powers of two; shares are as near to size ** -size_decay as the mean size"
+        " allows.",
     )
     layout_seed: NonNegativeInt = Field(
-        0, description="Seed of the spread of hot extents over the volume, independent of the stream's seed."
+        0, description="Seed that assigns ranks of hotness to extents, independent of the run's seed."
     )
 
     @property
     def operations(self) -> dict[str, OperationConfig]:
-        """Reads and writes, by field name."""
+        """Statistics of reads and of writes, by name of their field."""
         return {"reads": self.reads, "writes": self.writes}
 
     @classmethod
@@ -133,7 +133,7 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
 
     @classmethod
     def noted_names(cls) -> list[str]:
-        """Return the names of the quantities; each needs a source or an assumption."""
+        """Return the names of the quantities, each of which needs a note in `sources` or `assumed`."""
         names = []
         for name in cls.model_fields:
             if name in ("reads", "writes"):
@@ -211,12 +211,12 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
         return super()._begun(seed)
 
     def _shrunk(self, factor: int) -> SyntheticTraceConfig:
-        """Return the configuration with requests and space divided by `factor`, and the same duration."""
+        """Return the configuration with requests, bytes and volume divided by `factor`."""
         extents = -(-self.address_space_bytes // (self.extent_bytes * factor))
         changes: dict[str, Any] = {name: one.shrunk(factor) for name, one in self.operations.items()}
         changes["address_space_bytes"] = ByteSize(extents * self.extent_bytes)
         if self.dispersion_1s is not None:
-            # This is the dispersion if each arrival is kept with the probability 1 / factor.
+            # The index of dispersion if each arrival is kept with the probability 1 / factor.
             changes["dispersion_1s"] = 1 + (self.dispersion_1s - 1) / factor
         return self.model_copy(update=changes)
 
@@ -255,7 +255,7 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
         return IndependentAccesses(self.fit(operation), space, seed)
 
     def fit(self, operation: OperationConfig) -> Fit:
-        """Solve for the sizes and the skew of one operation."""
+        """Return the distributions of sizes and extents of the reads, or of the writes."""
         fitted = fit(
             operation,
             space_bytes=self.address_space_bytes,
@@ -273,7 +273,7 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
         return fitted
 
     def published(self) -> dict[str, float]:
-        """Return the published statistics by field of `RecordSummary`, with sizes in bytes."""
+        """See `PlayedConfig`; only statistics with a note in `sources` are published."""
         columns: dict[str, float] = {}
         if {"reads.requests", "writes.requests"} <= self.sources.keys():
             columns["requests"] = self.reads.requests + self.writes.requests

@@ -18,19 +18,19 @@ from ssdgym.workloads.traces.record import NO_RECORDS, RECORD, Records, Volumes
 
 # Arrivals in bursts within bursts: a binomial cascade, also called b-model.
 #
-# The time span is halved recursively. One of the two halves, at random, gets on average the share b (the
-# bias) of the requests, the other half the rest (Wang et al., "Data Mining Meets Performance Evaluation: Fast
+# The duration is halved recursively. One of the two halves, drawn at random, gets on average the share b (the
+# bias) of the requests, the other half 1 - b (Wang et al., "Data Mining Meets Performance Evaluation: Fast
 # Algorithms for Modeling Bursty Traffic", ICDE 2002). Let s = b^2 + (1 - b)^2. Then n requests in windows of
-# 1 / 2^k of the span have the index of dispersion 1 - s^k + n (s^k - 2^-k). This equation is solved for b.
+# 1 / 2^k of the duration have the index of dispersion 1 - s^k + n (s^k - 2^-k); the equation is solved for b.
 
 SECOND_NS = 1e9
-#: Requests are spread evenly within spans of this length, 1 ms, about the time of one access to a disk.
+#: Shortest span that is halved, 1 ms, about the time of one access to a disk; within it arrivals are uniform.
 _FINEST_NS = 1_000_000
 _DIGITS = 9
 
 
 def dispersion_of(bias: float, requests: int, halvings: float) -> float:
-    """Return the index of dispersion of a cascade in windows of 1 / 2 ** halvings of the time span."""
+    """Return the index of dispersion of a cascade in windows of duration / 2 ** halvings."""
     kept = (bias**2 + (1 - bias) ** 2) ** halvings
     return 1 - kept + requests * (kept - 0.5**halvings)
 
@@ -52,14 +52,14 @@ class Cascade:
         Args:
             requests: number of requests, at least 2.
             duration_ns: time from the first to the last arrival.
-            bias: share of the requests that one half of each span gets.
+            bias: mean share of the requests of a span that one of its halves gets, 0.5 to 1.
             rng: random generator that only these arrivals use.
         """
         self._rng = rng
         self._bias = bias
         self._end_ns = duration_ns
         self._made = np.zeros(1, np.int64)
-        # Spans (start, width, number of requests) that are not split yet, in falling order of start.
+        # Spans (start, width, number of requests) whose arrivals are not drawn yet, the earliest one last.
         self._spans = [(0, duration_ns, requests - 2)]
 
     def next(self, count: int) -> IntArray:
@@ -75,7 +75,7 @@ class Cascade:
         return made[:count]
 
     def _next_span(self) -> tuple[int, int, int]:
-        """Split the earliest span until the earliest part has few requests, and return this part."""
+        """Halve the earliest span until its first part has at most `CHUNK` requests; return this part."""
         start, width, count = self._spans.pop()
         while count > CHUNK and width > _FINEST_NS:
             half = width // 2
@@ -85,11 +85,11 @@ class Cascade:
         return start, width, count
 
     def _shares(self, spans: int) -> npt.NDArray[np.float64]:
-        """Return the share of each span's requests that its first half gets, shape (spans,)."""
+        """Draw the share of the requests of each span that its first half gets, shape (spans,)."""
         return np.where(self._rng.random(spans) < 0.5, self._bias, 1 - self._bias)
 
     def _within(self, start_ns: int, width_ns: int, count: int) -> IntArray:
-        """Return the arrival times in a span, shape (count,); all its parts are halved at the same time."""
+        """Draw the arrival times in a span, sorted, shape (count,)."""
         start, width, counts = (np.array([value], np.int64) for value in (start_ns, width_ns, count))
         times = []
         while len(start):
@@ -104,7 +104,7 @@ class Cascade:
         return np.sort(np.concatenate(times))
 
 
-#: Largest share of the copies that are halved in size, so that all parts of the trace are similar.
+#: Largest share of the copies of a chunk that are halved in size, so that chunks do not differ much.
 _MOST_HALVED = 0.25
 
 
@@ -130,9 +130,9 @@ class Space:
     """The volume of a synthetic trace.
 
     Attributes:
-        layout: mapping from the rank of an extent to its number.
-        extent_bytes: size of an extent.
-        space_bytes: size of the volume.
+        layout: function from the rank of an extent (0 for the hottest) to its number in the volume.
+        extent_bytes: size of an extent in bytes.
+        space_bytes: size of the volume in bytes.
     """
 
     layout: Layout
@@ -140,7 +140,7 @@ class Space:
     space_bytes: int
 
     def offsets(self, ranks: IntArray, places: IntArray, sizes: IntArray) -> IntArray:
-        """Return the offsets of requests in bytes.
+        """Return the offsets of requests in the volume in bytes, shape (n,).
 
         Args:
             ranks: ranks of the extents, shape (n,).
@@ -151,7 +151,7 @@ class Space:
 
 
 class IndependentAccesses:
-    """Draws offsets and sizes of independent requests, mixed with those of a sequential scan."""
+    """Draws offsets and sizes of independent requests; a share of the requests scans the volume instead."""
 
     def __init__(self, fitted: Fit, space: Space, seed: np.random.SeedSequence) -> None:
         self._sizes, self._ranks, self._scan_share = fitted.sizes, fitted.ranks, fitted.scan_share
@@ -172,8 +172,8 @@ class IndependentAccesses:
         return offsets, sizes
 
     def _scan(self, sizes: IntArray) -> IntArray:
-        """Return the offsets of the next requests of the scan; after the volume's end it continues at 0."""
-        # A request smaller than a page advances the scan by a page, as the fit assumes.
+        """Return the offsets of the next requests of the scan, which restarts at 0 after the volume's end."""
+        # A request smaller than a page advances the scan by a page, as `fit` assumes.
         steps = np.maximum(sizes, UNIT_BYTES)
         ends = self._scanned_bytes + np.cumsum(steps)
         self._scanned_bytes = int(ends[-1]) if len(ends) else self._scanned_bytes
@@ -182,7 +182,7 @@ class IndependentAccesses:
 
 
 class ReplayedAccesses:
-    """Draws offsets and sizes of requests, some of which repeat earlier requests (see `Origins`)."""
+    """Draws offsets and sizes of requests; copies (see `Origins`) repeat those of earlier requests."""
 
     def __init__(
         self, fitted: Fit, operation: OperationConfig, space: Space, seed: np.random.SeedSequence
@@ -207,10 +207,11 @@ class ReplayedAccesses:
         return offsets, self._shortened(size, numbers, origins < numbers)
 
     def _shortened(self, sizes: IntArray, numbers: IntArray, is_copy: BoolArray) -> IntArray:
-        """Return the sizes, some sizes of copies halved if the sum of all sizes exceeds its target.
+        """Return the sizes, with those of some copies halved if all sizes so far exceed requests * mean size.
 
-        Few fresh draws determine most of the bytes, so without this correction the sum would be off by 1 or
-        2 %. Halving the size of a copy does not change the unique bytes.
+        The sizes of few fresh requests are repeated many times, so that without this correction the sum
+        would be off by 1 or 2 %. Halving the size of a copy does not change the unique bytes. All arrays have
+        the shape (n,) and describe the next requests: sizes, numbers, and which of them are copies.
         """
         wanted = self._mean_bytes * (int(numbers[-1]) + 1) if len(numbers) else 0.0
         self._bytes += int(sizes.sum())
@@ -224,17 +225,17 @@ class ReplayedAccesses:
         return shorter
 
 
-#: Makes arrival times; the first is 0.
+#: Classes that draw arrival times, the first of which is 0.
 Arrivals = Poisson | Cascade
-#: Makes offsets and sizes of the reads, or of the writes.
+#: Classes that draw offsets and sizes of the reads, or of the writes.
 Accesses = IndependentAccesses | ReplayedAccesses
 
 
 class SyntheticTrace:
-    """A record source in constant memory; see `ssdgym.workloads.synthetic` for the model.
+    """A `RecordSource` that draws a synthetic trace in constant memory (`ssdgym.workloads.synthetic`).
 
     Attributes:
-        volumes: a single volume, named after the trace.
+        volumes: a single volume with the name of the trace.
     """
 
     def __init__(

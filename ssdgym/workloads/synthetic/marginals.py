@@ -1,4 +1,4 @@
-"""Sizes, skew, layout and order of a synthetic trace's requests."""
+"""Distributions of a synthetic trace: sizes of requests, ranks and layout of extents, order of operations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ssdgym.types import BoolArray, FloatArray, IntArray
 from ssdgym.workloads.addresses import WordArray
 from ssdgym.workloads.base import CHUNK
 
-#: With a tilt of this size, positive or negative, only the largest or the smallest size remains.
+#: Largest absolute tilt: with it, the largest size (tilt > 0) or the smallest size has a share of nearly 1.
 _STEEPEST = 60.0
 _BISECTIONS = 100
 
@@ -34,15 +34,16 @@ class Sizes:
         return float(np.maximum(self.sizes, at_least) @ self.shares)
 
     def at(self, draw: FloatArray) -> npt.NDArray[np.int64]:
-        """Return the sizes for uniform draws from [0, 1), shape (n,)."""
+        """Convert uniform draws from [0, 1) to sizes in bytes, shape (n,)."""
         return self.sizes[np.searchsorted(np.cumsum(self.shares)[:-1], draw, side="right")]
 
 
 def sizes_with_mean(mean_bytes: float, smallest: int, largest: int, decay: float) -> Sizes:
-    """Return sizes with a given mean, and with shares as near to `size ** -decay` as possible.
+    """Return sizes from `smallest` to `largest` bytes, with shares as near to `size ** -decay` as possible.
 
-    Nearness is measured by relative entropy, so shares are `size ** -decay * exp(tilt * size)`. If `decay` is
-    0, this is the distribution of maximum entropy (Jaynes, Physical Review 106, 1957).
+    The shares minimise relative entropy: they are proportional to `size ** -decay * exp(tilt * size)`, where
+    `tilt` is solved to match the mean. If `decay` is 0, they have maximum entropy (Jaynes, Physical Review
+    106, 1957). `largest` is a power of two times `smallest`.
     """
     sizes = smallest << np.arange((largest // smallest).bit_length())
     relative = sizes / smallest
@@ -57,7 +58,7 @@ def sizes_with_mean(mean_bytes: float, smallest: int, largest: int, decay: float
 
 
 def bisect(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return the zero of a monotone function; if it is outside low to high, return the nearer of the two."""
+    """Return the zero of a monotone function; if the zero is not between `low` and `high`, the nearer end."""
     rises = function(high) >= function(low)
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
@@ -68,10 +69,10 @@ def bisect(function: Callable[[float], float], low: float, high: float) -> float
     return (low + high) / 2
 
 
-#: Number of first ranks that each have a bin of their own, and number of bins per octave of later ranks.
+#: Ranks below this number have bins of one rank each; later ranks have this number of bins per octave.
 _EXACT_RANKS = 1 << 12
 _BINS_PER_OCTAVE = 64
-#: For exponents that differ from 1 by less than this, the formulas for 1 are used.
+#: For exponents that differ from 1 by less than this number, the formulas of exponent 1 are used.
 _NEARLY_ONE = 1e-9
 
 
@@ -79,8 +80,7 @@ _NEARLY_ONE = 1e-9
 class PowerLaw:
     """A power law: the weight of rank k, from 0 up, is the integral of `x ** -theta` from k + 1 to k + 2.
 
-    The distribution function and its inverse have closed forms, so the cost of a draw does not depend on the
-    number of ranks.
+    The distribution function and its inverse have closed forms, so a draw needs no table of ranks.
 
     Attributes:
         ranks: number of ranks.
@@ -98,16 +98,16 @@ class PowerLaw:
         return np.expm1(flatness * np.log1p(ranks)) / total
 
     def at(self, draw: FloatArray) -> npt.NDArray[np.int64]:
-        """Return the ranks for uniform draws from [0, 1), shape (n,)."""
+        """Convert uniform draws from [0, 1) to ranks, shape (n,)."""
         flatness, total = self._scale()
         logs = draw * total if abs(flatness) < _NEARLY_ONE else np.log1p(draw * total) / flatness
-        # Rounding may move the last draws beyond the end.
+        # By rounding, draws near 1 could lead to the rank `ranks`, which does not exist.
         return np.minimum(np.expm1(logs).astype(np.int64), self.ranks - 1)
 
     def bins(self) -> tuple[FloatArray, FloatArray]:
-        """Divide ranks into narrow bins; return each bin's number of ranks and mean probability of a rank.
+        """Divide the ranks into bins, whose number grows with the logarithm of `ranks`.
 
-        Both arrays have the shape (bins,); the number of bins grows as the logarithm of `ranks`.
+        Return for each bin the number of its ranks and their mean probability, each of shape (bins,).
         """
         octaves = max(np.log2(self.ranks / _EXACT_RANKS), 0.0)
         tail = np.geomspace(_EXACT_RANKS, self.ranks, int(octaves * _BINS_PER_OCTAVE) + 2)
@@ -117,7 +117,7 @@ class PowerLaw:
         return counts, np.diff(self.below(edges)) / counts
 
     def _scale(self) -> tuple[float, float]:
-        """Return 1 - theta, and the sum of all weights times 1 - theta (near theta 1: the sum)."""
+        """Return 1 - theta, and (1 - theta) * the sum of all weights; for theta near 1, the sum itself."""
         flatness = 1 - self.theta
         length = np.log1p(self.ranks)
         return flatness, float(length if abs(flatness) < _NEARLY_ONE else np.expm1(flatness * length))
@@ -127,10 +127,10 @@ _ROUNDS = 3
 
 
 class Layout:
-    """A pseudo-random permutation of 0..extents-1.
+    """A pseudo-random permutation of the numbers 0..extents-1, which needs no table.
 
     Multiplications by odd numbers and xor-shifts permute the numbers below a power of two, as in the
-    finalisers of hash functions (Steele, Lea and Flood, OOPSLA 2014). A result is permuted again until it is
+    finalisers of hash functions (Steele, Lea and Flood, OOPSLA 2014). A number is permuted again until it is
     below `extents` (cycle walking; Black and Rogaway, CT-RSA 2002).
     """
 
@@ -144,7 +144,7 @@ class Layout:
         self._terms = list(words[_ROUNDS:])
 
     def __call__(self, ranks: IntArray) -> IntArray:
-        """Return the extents of ranks in 0..extents-1, shape (n,)."""
+        """Return the number of the extent of each rank, 0..extents-1, shape (n,)."""
         places = self._permute(ranks.astype(np.uint64))
         outside = np.flatnonzero(places >= self._extents)
         while len(outside):
@@ -160,7 +160,7 @@ class Layout:
 
 
 class Order:
-    """Draws the order of reads and writes, random or in runs, without replacement: totals are exact."""
+    """Draws the order of exactly `reads` reads and `writes` writes: random, or in runs (`op_persistence`)."""
 
     def __init__(self, reads: int, writes: int, persistence: float, rng: np.random.Generator) -> None:
         self._reads, self._writes = reads, writes
@@ -182,11 +182,11 @@ class Order:
         return is_read
 
     def _in_runs(self, reads: int, writes: int) -> BoolArray:
-        """Arrange reads and writes in runs of geometric lengths; the persistence determines how many."""
+        """Arrange reads and writes in runs of geometric lengths; `persistence` determines how many runs."""
         both, fewer = reads + writes, min(reads, writes)
         if not fewer:
             return np.full(both, reads > 0)
-        # In a random order, about reads * writes / both reads follow a write and so begin a run.
+        # In a random order, about reads * writes / both runs are runs of reads, and as many runs of writes.
         wanted = max((1 - self._persistence) * reads * writes / both, 1.0)
         pairs = 1 + int(self._rng.binomial(fewer - 1, (wanted - 1) / (fewer - 1))) if fewer > 1 else 1
         lengths = np.stack([self._parts(reads, pairs), self._parts(writes, pairs)], axis=1)
@@ -195,6 +195,6 @@ class Order:
         return np.repeat(kinds, (lengths if reads_first else lengths[:, ::-1]).ravel())
 
     def _parts(self, total: int, parts: int) -> npt.NDArray[np.int64]:
-        """Divide a number into parts of at least 1; all divisions are equally likely (geometric lengths)."""
+        """Divide `total` into parts of at least 1, shape (parts,); all divisions are equally likely."""
         cuts = np.sort(self._rng.choice(total - 1, parts - 1, replace=False)) + 1
         return np.diff(cuts, prepend=0, append=total)

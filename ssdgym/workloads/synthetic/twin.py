@@ -1,8 +1,8 @@
-"""Fit a synthetic trace with memory, a twin, to an available trace.
+"""Fit a synthetic trace with memory to an available trace, of which it is the *twin*.
 
-The twin has the requests, bytes and unique bytes of the trace. Its bursts and runs are solved from the
-trace's index of dispersion and runs. The replay of its writes is searched on a grid, so that the correlation
-of neighbouring lives and the skew are as near as possible to those of the trace.
+The twin has the numbers of requests, bytes and unique bytes of the trace. Its bursts and runs are solved from
+the trace's index of dispersion and runs. `footprint_factor` and the replay of its writes are searched on a
+grid, so that the correlation of lives (`Lives`) and the skew are as near as possible to those of the trace.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ssdgym.workloads.traces.transforms import OnlyConfig
 
 _EXTENT_BYTES = 256 << 10
 _LARGEST_SPACE = 1 << 50
-#: The grid: footprint factors, lengths of stretches, and shares of repeats relative to the largest possible.
+#: The grid: `footprint_factor`, `replay_requests`, and `replay_share` divided by the largest possible share.
 _FACTORS = (1.25, 4.0, 16.0)
 _LENGTHS = (16, 64)
 _SHARES = (0.3, 0.5, 0.7, 0.85, 0.95)
@@ -33,7 +33,7 @@ _MOST_PERSISTENT = 0.999
 _NO_TIME_S = 1e-3
 _FITTED = ("life_correlation", "top_1_percent_share", "written_once_share")
 _WRITES = OnlyConfig(ops=("write",))
-#: Fields with values measured on the trace, and reasons for values of other fields; the rest are searched.
+#: Fields whose values are measured on the trace. All fields without an entry in `_REASONS` are searched.
 _MEASURED = ("requests", "bytes", "unique_bytes", "duration_s", "dispersion_1s", "op_persistence")
 _REASONS = {
     "arrivals": "a cascade where the trace has ten whole seconds, otherwise a Poisson process",
@@ -73,10 +73,10 @@ def fit_twin(
 
     Args:
         trace: summary of the trace.
-        volumes: volumes of the trace. The twin has a single volume with the size of all.
+        volumes: volumes of the trace. The twin has a single volume, as large as all of them together.
         name: name of the twin.
-        seed: seed of the generated requests and of the comparison.
-        announce: function to call with the number of candidates tried and the number of all candidates.
+        seed: seed of the requests of the twin that are compared and summarised.
+        announce: called with the numbers of candidates tried so far and of all candidates of the grid.
 
     Raises:
         SsdgymError: the trace has no writes, or no candidate matches its requests, bytes and unique bytes.
@@ -107,7 +107,7 @@ def fit_twin(
 
 
 def _fields(trace: RecordSummary, volumes: Volumes, name: str) -> dict[str, Any]:
-    """Return the fields of a twin that are measured or computed from measurements."""
+    """Return the fields of a twin except those that are searched and the notes."""
     requests = {"reads": max(trace.reads, 1), "writes": trace.writes}
     sizes = {"reads": trace.bytes_read, "writes": trace.bytes_written}
     unique = {"reads": trace.unique_bytes_read, "writes": trace.unique_bytes_written}
@@ -133,7 +133,7 @@ def _fields(trace: RecordSummary, volumes: Volumes, name: str) -> dict[str, Any]
 
 
 def _operation(requests: int, size: int, unique: int, space: int) -> dict[str, Any]:
-    # Requests of the twin are aligned, so one touches no more bytes than its size, or a single page.
+    # Requests of the twin are aligned, so a request touches at most max(size, one page) bytes of pages.
     reach = max(size, requests * UNIT_BYTES)
     return {
         "requests": requests,
@@ -160,7 +160,7 @@ def _candidate(fields: dict[str, Any], factor: float, length: int, share: float)
 
 
 def _misfit(config: SyntheticTraceConfig, trace: RecordSummary, seed: int) -> float | None:
-    """Return the sum of the differences of fitted statistics; None if the candidate cannot be drawn."""
+    """Return the sum of differences of fitted statistics and unique bytes; None if `config` cannot be drawn."""
     try:
         made = summarize(config.model_copy(update={"transforms": (_WRITES,)}).records(seed))
     except SsdgymError:
