@@ -1,16 +1,6 @@
 """Workloads (generated, recorded or synthetic), and functions that load and open them."""
 
-from ssdgym.requests import (
-    FLUSH,
-    OP_NAMES,
-    PARTIAL_HEAD,
-    PARTIAL_TAIL,
-    READ,
-    REQUEST,
-    SYNC,
-    TRIM,
-    WRITE,
-)
+from ssdgym.requests import FLUSH, OP_NAMES, PARTIAL_HEAD, PARTIAL_TAIL, READ, REQUEST, SYNC, TRIM, WRITE
 
 # The imports with `noqa` register kinds of workloads and trace formats.
 from ssdgym.workloads import generators, tenants  # noqa: F401

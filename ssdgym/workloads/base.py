@@ -304,8 +304,7 @@ class NotedConfig(WorkloadConfig, BasedConfig):
         default_factory=dict, description="Sources of published values, by name of the field."
     )
     assumed: dict[str, str] = Field(
-        default_factory=dict,
-        description="Reasons for values that no source gives, by name of the field.",
+        default_factory=dict, description="Reasons for values that no source gives, by name of the field."
     )
 
     def assumptions(self) -> tuple[str, ...]:

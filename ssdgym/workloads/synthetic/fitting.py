@@ -164,10 +164,7 @@ class OperationConfig(Config):
     unique_bytes: ByteSize = Field(gt=0, description="Bytes of all different pages of 4 KiB touched.")
 
     replay_share: float = Field(
-        0.0,
-        ge=0,
-        le=0.999,
-        description="Share of the requests that repeat earlier requests, in stretches.",
+        0.0, ge=0, le=0.999, description="Share of the requests that repeat earlier requests, in stretches."
     )
     replay_requests: int = Field(
         64,

@@ -160,7 +160,7 @@ def _candidate(fields: dict[str, Any], factor: float, length: int, share: float)
 
 
 def _misfit(config: SyntheticTraceConfig, trace: RecordSummary, seed: int) -> float | None:
-    """Return the sum of differences of fitted statistics and unique bytes; None if `config` cannot be drawn."""
+    """Return the sum of differences of fitted statistics; None if `config` cannot be drawn."""
     try:
         made = summarize(config.model_copy(update={"transforms": (_WRITES,)}).records(seed))
     except SsdgymError:

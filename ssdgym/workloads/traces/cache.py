@@ -1,4 +1,4 @@
-"""The cache of parsed traces on disk; a trace is written once and checked whenever it is opened."""
+"""The cache of parsed traces on disk: each trace is parsed once; checksums are checked at each opening."""
 
 from __future__ import annotations
 
@@ -19,14 +19,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.files import cache_folder, cache_is_writable, file_hash
 from ssdgym.workloads.traces.reading.doubts import Doubts, time_text
 from ssdgym.workloads.traces.reading.fields import BadLines, VolumeNumbers
-from ssdgym.workloads.traces.record import (
-    MOST_VOLUMES,
-    NO_RECORDS,
-    RECORD,
-    Records,
-    Volumes,
-    cast,
-)
+from ssdgym.workloads.traces.record import MOST_VOLUMES, NO_RECORDS, RECORD, Records, Volumes, cast
 from ssdgym.workloads.traces.registry import FORMATS, TraceFormat
 
 _RECORDS = "records.bin"
@@ -37,11 +30,11 @@ class Understood(TypedDict):
     """How a file was read.
 
     Attributes:
-        columns: columns of a text format, with their units.
+        columns: columns of a text format with their units, in the language of `--columns`.
         first_request: description of the first request, with its time as in the file.
         passed_over: numbers of ignored lines and of split requests, by kind.
-        doubts: reasons why values of the file may be wrong.
-        others: other formats that the file also fits, if any.
+        doubts: sentences about implausible values; see `Doubts`.
+        others: other formats that the file fits as well, as a text; empty if there are none.
     """
 
     columns: str
@@ -56,7 +49,7 @@ class StoredTrace:
     """A parsed trace on disk.
 
     Attributes:
-        folder: folder of the records.
+        folder: folder in the cache with the records and the facts about them.
         format: name of the file's format.
         requests: number of records.
         skipped_lines: number of bad lines left out.
@@ -74,9 +67,9 @@ class StoredTrace:
     understood: Understood
 
     def records(self, first: int, count: int) -> Records:
-        """Return a copy of `count` records from `first` on, shape (n,).
+        """See `NumberedRecords`.
 
-        The file is mapped again each time, so that a process keeps little of a long trace in memory.
+        Each call maps only its part of the file, so that little of a long trace is in memory.
         """
         count = min(count, self.requests - first)
         if count <= 0:
@@ -91,7 +84,14 @@ class StoredTrace:
 
 
 def stored(path: Path, content_hash: str, trace_format: TraceFormat, skip_bad: int) -> StoredTrace:
-    """Return the trace of a file from the cache; if it is missing, parse the file into the cache."""
+    """Return the parsed trace of a file from the cache; if it is missing, parse the file.
+
+    Args:
+        path: path of the file.
+        content_hash: SHA-256 of the file.
+        trace_format: format of the file.
+        skip_bad: number of bad lines that are left out before an error.
+    """
 
     def write(folder: Path) -> None:
         bad, volumes = BadLines(path, skip_bad), VolumeNumbers(path)
@@ -104,7 +104,10 @@ def stored(path: Path, content_hash: str, trace_format: TraceFormat, skip_bad: i
 
 
 def kept(path: Path, key: str, write: Callable[[Path], None]) -> StoredTrace:
-    """Return the cached trace of a key; if it is missing, call `write` to make it."""
+    """Return the cached trace with a key; if it is missing or damaged, let `write` write it to a folder.
+
+    `path`, the file of the trace, is for errors.
+    """
     folder = cache_folder() / "traces" / key
     if folder.exists():
         known = _open(folder)
@@ -131,12 +134,12 @@ def kept(path: Path, key: str, write: Callable[[Path], None]) -> StoredTrace:
 
 @cache
 def _temporary_folder() -> tempfile.TemporaryDirectory:
-    """Return a folder for the traces of this process, for use if the cache cannot be written."""
+    """Return a folder for the traces of this process, which replaces a cache that cannot be written."""
     return tempfile.TemporaryDirectory(prefix="ssdgym-traces-")
 
 
 def _key(content_hash: str, trace_format: TraceFormat, skip_bad: int) -> str:
-    """Return the name of a parsed trace: a hash of everything it depends on, including the parsing code."""
+    """Return the key of a parsed trace: a hash of all that it depends on, including the parsing code."""
     import pyarrow as pa
 
     own = f"{getattr(trace_format, 'text', '')} {getattr(trace_format, 'events', '')}"
@@ -157,7 +160,17 @@ def write_trace(
     bad: BadLines,
     numbers: VolumeNumbers,
 ) -> None:
-    """Write the records of a file in the format `name`, and the facts about them, to a folder."""
+    """Write records, and the facts about them, to a folder.
+
+    Args:
+        path: path of the trace file, for errors.
+        folder: folder to write to.
+        name: name of the file's format.
+        columns: columns of a text format; empty for a binary format.
+        blocks: the records, in order.
+        bad: counter of bad lines, which is complete after the last block.
+        numbers: numbers of the volumes, complete after the last block.
+    """
     ends = np.zeros(MOST_VOLUMES, np.int64)
     requests, digest = 0, hashlib.sha256()
     doubts = Doubts(name, "size:sector" in columns)
@@ -166,7 +179,7 @@ def write_trace(
             requests += len(block)
             np.maximum.at(ends, block["volume"], block["offset_bytes"] + block["size_bytes"])
             doubts.add(block, numbers.names)
-            data = cast(block, RECORD).tobytes()  # `cast` makes the bytes of equal records equal
+            data = cast(block, RECORD).tobytes()  # `cast` sets padding to 0: equal records, equal bytes
             digest.update(data)
             file.write(data)
     if not requests:
@@ -197,18 +210,18 @@ def write_trace(
 
 
 def _put_in_place(partial: Path, folder: Path) -> None:
-    """Rename the folder; if another process has made it meanwhile, keep that folder, which is equal."""
+    """Rename `partial` to `folder`; if another process has just made an equal `folder`, keep that one."""
     try:
         partial.rename(folder)
     except OSError:
         if not folder.exists():
             raise
     else:
-        partial.mkdir()  # for the context manager, which removes it
+        partial.mkdir()  # the context manager of the caller removes it
 
 
 def _open(folder: Path) -> StoredTrace | None:
-    """Return the trace in a folder; None if any of its files has changed since it was written."""
+    """Return the trace in a folder; None if a file in the folder is missing or has changed."""
     try:
         checksum, _, text = (folder / _FACTS).read_text(encoding="utf-8").partition("\n")
         if hashlib.sha256(text.encode()).hexdigest() != checksum:

@@ -1,4 +1,4 @@
-"""Distributions of sizes, pages and gaps in a trace, and sets of pages, counted in bounded memory."""
+"""Distributions of sizes, pages and gaps in a trace, and sets of pages, in little memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FEW = 1 << 16
 
 
 class Merging(ABC):
-    """Pairs of numbers that are added in batches, which are merged now and then; a subclass says how."""
+    """Base of collections of pairs of numbers, which are added in batches and merged now and then."""
 
     def __init__(self) -> None:
         self._merged: IntArray = np.zeros((2, 0), np.int64)
@@ -28,12 +28,12 @@ class Merging(ABC):
         """Add pairs, shape (2, n)."""
         self._pending.append(pairs)
         self._pending_pairs += pairs.shape[1]
-        # Merging only when the new part is as large as the rest keeps the total work near n log n.
+        # Merging only once the new pairs are as many as the merged pairs limits all work to about n log n.
         if self._pending_pairs > max(self._merged.shape[1], _FEW):
             self._merge()
 
     def _merge(self) -> IntArray:
-        """Merge what is pending; return all pairs, shape (2, n)."""
+        """Merge all added pairs; return the result, shape (2, n)."""
         if self._pending:
             pairs = np.concatenate([self._merged, *self._pending], axis=1)
             self._pending, self._pending_pairs, self._merged = [], 0, pairs[:, :0]
@@ -42,16 +42,16 @@ class Merging(ABC):
 
     @abstractmethod
     def _joined(self, pairs: IntArray) -> IntArray:
-        """Return merged and new pairs, shape (2, n), as merged pairs, shape (2, m)."""
+        """Merge pairs, shape (2, n), of which the first are a former result; return pairs, shape (2, m)."""
 
 
 class KeyCounts(Merging):
     """Counts how often numbers occur; memory grows only with the number of different numbers.
 
-    If there are more than `most` different numbers, a hash selects half of them to be dropped; this repeats
-    as necessary. The numbers that remain are counted in full, in any order of arrival (spatial sampling, as
-    in Waldspurger et al., "Efficient MRC Construction with SHARDS", FAST 2015, section 3). If a few numbers
-    have a large part of all counts, a sample may miss some of them, or contain too many of them.
+    If there are more than `most` different numbers, about half of them, chosen by a hash, are dropped; this
+    repeats as necessary. The counts of the sampled numbers are complete (spatial sampling, as in Waldspurger
+    et al., "Efficient MRC Construction with SHARDS", FAST 2015, section 3). If a few numbers have a large
+    part of all counts, the sample may contain too few or too many of these numbers.
     """
 
     def __init__(self, most: int | None = None) -> None:
@@ -61,17 +61,17 @@ class KeyCounts(Merging):
 
     @property
     def sampled_share(self) -> float:
-        """Share of the different numbers that are counted; 1 means all."""
+        """Approximate share of the different numbers that are sampled; 1 means all."""
         return 0.5**self._halvings
 
     def add(self, keys: IntArray) -> None:
-        """Count each of the numbers `keys`, shape (n,)."""
+        """Count the numbers `keys`, shape (n,)."""
         if self._halvings:
             keys = keys[self._is_sampled(keys)]
         self._add(np.array(np.unique(keys, return_counts=True), np.int64))
 
     def items(self) -> IntArray:
-        """Return the different numbers in rising order and their counts, shape (2, numbers)."""
+        """Return the sampled numbers in rising order and their counts, shape (2, numbers)."""
         return self._merge()
 
     def _joined(self, pairs: IntArray) -> IntArray:
@@ -88,7 +88,7 @@ class KeyCounts(Merging):
 
 def _summed(pairs: IntArray) -> IntArray:
     """Return the different keys in rising order, and the sum of the counts of each key, shape (2, keys)."""
-    # The parts are sorted, which makes a stable sort fast.
+    # The keys consist of a few sorted parts, for which a stable sort is fast.
     order = np.argsort(pairs[0], kind="stable")
     keys, counts = pairs[0][order], pairs[1][order]
     first = np.flatnonzero(np.diff(keys, prepend=keys[:1] - 1))
@@ -102,7 +102,7 @@ class RangeSet(Merging):
     """
 
     def add(self, start: IntArray, end: IntArray) -> None:
-        """Add the ranges `start[i]..end[i]-1`; empty ones are allowed."""
+        """Add the ranges `start[i]..end[i]-1`, each of shape (n,); ranges can be empty."""
         is_range = start < end
         self._add(self._joined(np.stack([start[is_range], end[is_range]])))
 
@@ -118,7 +118,7 @@ class RangeSet(Merging):
     def _joined(self, pairs: IntArray) -> IntArray:
         order = np.argsort(pairs[0], kind="stable")
         start, end = pairs[0][order], np.maximum.accumulate(pairs[1][order])
-        # A range begins where none before it reaches; it ends as far as those before the next reach.
+        # A separate range begins where all earlier ranges have ended. It ends at the largest end so far.
         first = np.flatnonzero(np.append(True, start[1:] > end[:-1])[: len(start)])
         return np.stack([start[first], end[np.append(first, len(start))[1:] - 1]])
 
@@ -136,7 +136,7 @@ class Distribution:
     counts: IntArray
 
     def __add__(self, other: Distribution) -> Distribution:
-        """Return the distribution with the summed counts of both."""
+        """Return a distribution with the sums of the counts of both distributions."""
         both = [(self.values, self.counts), (other.values, other.counts)]
         return Distribution(*_summed(np.concatenate(both, axis=1)))
 
@@ -147,11 +147,11 @@ class Distribution:
 
     @property
     def mean(self) -> float | None:
-        """The mean of the values; `None` if there are none."""
+        """The mean of the values, weighted by their counts; `None` if there are no values."""
         return float(self.values.astype(float) @ self.counts) / self.total if self.total else None
 
     def percentile(self, percent: float) -> int | None:
-        """Return the smallest value that at least `percent` % of the values do not exceed (nearest rank)."""
+        """Return the smallest value that `percent` % of all do not exceed (nearest rank); None if empty."""
         if not self.total:
             return None
         rank = max(int(np.ceil(percent / 100 * self.total)), 1)
@@ -169,8 +169,8 @@ class Distribution:
         }
 
     def octaves(self) -> list[tuple[int, int, int]]:
-        """Return a histogram by powers of two: for each bin its first value, its end and its count."""
-        # frexp gives the exponent of the next power of two; 0 has its own bin.
+        """Return the bins of a histogram by powers of two: first value, end (exclusive) and count."""
+        # frexp returns the exponent of the next larger power of two; the value 0 has a bin of its own.
         exponents = np.frexp(self.values.astype(float))[1]
         counts = np.bincount(exponents, weights=self.counts) if len(exponents) else np.zeros(0)
         return [
@@ -186,9 +186,9 @@ _PER_OCTAVE = 128
 
 
 def log_bins(values: IntArray) -> IntArray:
-    """Replace values (0 to 2**63 - 1) by the middle of their bins, 128 per octave from 256 up, shape (n,)."""
+    """Replace values (0 to 2**63 - 1) by the middles of bins, 128 per octave from 256 up; shape (n,)."""
     shift = np.maximum(np.frexp(values.astype(float))[1].astype(np.int64) - 8, 0)
-    # The float of a large number just below a power of two is this power of two.
+    # A large number just below a power of two is rounded to that power by the conversion to float.
     shift -= (shift > 0) & (values >> shift < _PER_OCTAVE)
     return (values >> shift << shift) + ((1 << shift) - 1) // 2
 
@@ -209,9 +209,9 @@ class Skew:
     sampled_share: float
 
     def share_of_top(self, page_share: float) -> float | None:
-        """Return the share of page writes that go to the most written pages, `page_share` of written pages.
+        """Return the share of all page writes that go to the share `page_share` of pages written most.
 
-        Between whole pages the share is interpolated. If nothing is written, return `None`.
+        The share is interpolated between whole pages. If nothing is written, return `None`.
         """
         if not len(self.writes):
             return None
@@ -219,12 +219,15 @@ class Skew:
         return float(np.interp(page_share, pages, writes))
 
     def curve(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Return the Lorenz curve: cumulative shares of pages, most written first, and of their writes."""
+        """Return the Lorenz curve: cumulative shares of pages, most written first, and of their writes.
+
+        Each array has the shape (pages + 1,) and goes from 0 to 1.
+        """
         total = np.concatenate([[0.0], np.cumsum(self.writes, dtype=np.float64)])
         return np.linspace(0, 1, len(total)), total / total[-1]
 
     def as_dict(self) -> dict[str, float | None]:
-        """Return the figures for JSON."""
+        """Return the statistics for JSON."""
         return {
             "top_1_percent_share": self.share_of_top(0.01),
             "top_10_percent_share": self.share_of_top(0.1),
@@ -240,7 +243,12 @@ class Skew:
 
 
 def expanded(first: IntArray, pages: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield in parts the numbers of all pages in ranges, and for each page the index of its range."""
+    """Yield the numbers of all pages in ranges, and for each page the index of its range, in several parts.
+
+    Args:
+        first: first page of each range, shape (n,).
+        pages: number of pages of each range, shape (n,).
+    """
     ends = np.cumsum(pages)
     total = int(ends[-1]) if len(ends) else 0
     cuts = np.searchsorted(ends, np.arange(_EXPANDED_AT_ONCE, total, _EXPANDED_AT_ONCE))

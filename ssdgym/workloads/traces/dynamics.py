@@ -10,14 +10,14 @@ import numpy.typing as npt
 from ssdgym.types import IntArray
 from ssdgym.workloads.traces.distributions import Merging, expanded
 
-#: The shortest window in which arrivals are counted; all other windows are multiples of this length.
+#: Length of the shortest windows in which arrivals are counted; other windows are multiples of it.
 FINEST_NS = 100_000_000
-#: Windows, in units of the shortest window, for which the index of dispersion is reported.
+#: Windows for which the index of dispersion is reported: their lengths in units of `FINEST_NS`.
 _REPORTED = {"0.1s": 1, "1s": 10, "10s": 100}
 _OCTAVES = 40
-#: Statistics need at least this number of whole windows.
+#: Fewest whole windows for a statistic.
 _FEWEST_WINDOWS = 10
-#: Fewest windows of a width, and fewest widths, for the estimate of the Hurst exponent.
+#: Fewest windows of each width, and fewest widths, for an estimate of the Hurst exponent.
 _FEWEST_WINDOWS_FITTED = 32
 _FEWEST_POINTS = 4
 
@@ -26,13 +26,13 @@ _FEWEST_POINTS = 4
 class Bursts:
     """Statistics of bursts of arrivals.
 
-    Arrivals are counted in consecutive windows from the first arrival on; the last, incomplete window is left
-    out.
+    Arrivals are counted in consecutive windows, which begin at the first arrival; the last window, which is
+    incomplete, is left out.
 
     Attributes:
         dispersion: index of dispersion (variance of the counts / their mean) by width of the window. It is 1
             for independent arrivals, and `None` for fewer than 10 windows.
-        peak_to_mean: largest count / mean count, by width; `None` for fewer than 10 windows.
+        peak_to_mean: largest count / mean count, by width of the window; `None` for fewer than 10 windows.
         hurst: estimate of the Hurst exponent by aggregated variance: (1 + slope) / 2, where the slope of
             log(dispersion) over log(width) is fitted by least squares. Widths are 0.1 s times powers of two,
             with at least 32 windows. It is 0.5 for independent arrivals, `None` for fewer than 4 widths.
@@ -47,8 +47,8 @@ def bursts_of(windows: IntArray, counts: IntArray) -> Bursts:
     """Return the statistics of bursts.
 
     Args:
-        windows: numbers of those windows of `FINEST_NS` that have arrivals, rising from 0, shape (n,).
-        counts: number of arrivals in each of these windows, shape (n,).
+        windows: numbers, rising from 0, of the windows of `FINEST_NS` that have arrivals, shape (n,).
+        counts: number of arrivals in each of the windows, shape (n,).
     """
 
     def moments(units: int, fewest: int) -> tuple[float, float] | None:
@@ -75,7 +75,7 @@ def bursts_of(windows: IntArray, counts: IntArray) -> Bursts:
     )
 
 
-#: Largest number of writes that are followed (kept until their pages are overwritten) at the same time.
+#: Most writes that are followed (kept until their pages are overwritten) at the same time.
 MOST_FOLLOWED = 1 << 20
 _CLASSES = 64
 
@@ -84,15 +84,15 @@ _CLASSES = 64
 class Lives:
     """Correlation of the lives of consecutive writes.
 
-    The life of a write is the number of write requests until its first page is written again. Writes are
-    paired: the first with the second, the third with the fourth, and so on. A pair counts only if both of its
-    writes are overwritten.
+    The life of a write is the number of write requests until its first page is written again. Pairs are the
+    first and the second write, the third and the fourth, and so on. Only pairs of two overwritten writes
+    count.
 
     Attributes:
         correlation: Pearson correlation of the logarithms of the two lives of a pair. It is near 0 for
             independent requests, and `None` for fewer than 10 pairs or if all lives are equal.
         pairs: number of pairs that count.
-        sampled_share: share of the pairs that were followed; 1 means all.
+        sampled_share: share of all pairs that were followed; 1 means all.
     """
 
     correlation: float | None
@@ -103,24 +103,24 @@ class Lives:
 class WriteLives(Merging):
     """Follows pairs of writes until both are overwritten, in bounded memory.
 
-    When more than `most_followed` writes are followed, only every second pair stays followed; this repeats as
-    necessary. Sums are kept by the largest power of two that divides a pair's number. So the result can leave
-    out all pairs that are no longer followed, even those that ended before.
+    If more than `most_followed` writes are followed, every second pair is dropped; this repeats as necessary.
+    The sums for the correlation are kept by class: the exponent of the largest power of two that divides the
+    number of a pair. So the result leaves out all dropped pairs, also those whose writes ended earlier.
     """
 
     def __init__(self, most_followed: int = MOST_FOLLOWED) -> None:
-        # Merged pairs are the page and the key of each living write. A key is twice the number of the write,
-        # plus 1 for the write's first page, whose life counts.
+        # Merged pairs are the first page and the key of each followed write that is not overwritten yet. A
+        # key is twice the number of the write, plus 1 for the first page of the write.
         super().__init__()
         self._most_followed = most_followed
         self._writes = 0
         self._halvings = 0
-        # Overwritten writes (number, life) whose partner still lives.
+        # Number and life of the overwritten writes whose pair has another write that is not overwritten yet.
         self._ended, self._lives = np.zeros((2, 0), np.int64)
         self._sums = np.zeros((_CLASSES, 6))
 
     def add(self, first: IntArray, pages: IntArray) -> None:
-        """Add the next writes; write i covers the pages `first[i]..first[i] + pages[i] - 1`."""
+        """Add the next writes; write i covers the pages `first[i]` to `first[i] + pages[i] - 1`."""
         numbers = self._writes + np.arange(len(first))
         self._writes += len(first)
         for page, position in expanded(first, pages):
@@ -138,7 +138,7 @@ class WriteLives(Merging):
         return Lives(float(together / np.sqrt(spread)) if spread > 1e-9 else None, int(pairs), share)
 
     def _joined(self, pairs: IntArray) -> IntArray:
-        """Return the writes that still live, and end the writes that are overwritten."""
+        """End the writes whose first page is overwritten; return the pairs of all other followed writes."""
         pages, keys = pairs[:, np.lexsort(pairs[::-1])]
         ends = np.append(pages[1:] == pages[:-1], False)
         numbers, counts = keys >> 1, (keys & 1 == 1) & self._is_followed(keys >> 1)
@@ -154,7 +154,7 @@ class WriteLives(Merging):
         return alive
 
     def _end(self, numbers: IntArray, lives: IntArray) -> None:
-        """Count pairs whose writes are both overwritten; keep the other overwritten writes for later."""
+        """Add pairs whose writes are both overwritten to the sums; keep other overwritten writes."""
         numbers, lives = np.append(self._ended, numbers), np.append(self._lives, lives)
         order = np.argsort(numbers)
         numbers, lives = numbers[order], lives[order]
@@ -178,12 +178,12 @@ def _trailing_zeros(numbers: IntArray) -> IntArray:
 
 @dataclass(frozen=True)
 class Runs:
-    """Runs of reads and of writes; other requests are skipped.
+    """Runs: consecutive reads, or consecutive writes; trims and flushes between them are skipped.
 
     Attributes:
         mean: mean number of requests per run; `None` if there are neither reads nor writes.
-        independent: approximate mean run of the same requests in random order; `None` unless there are both
-            reads and writes.
+        independent: approximate mean number of requests per run if the requests were in random order; `None`
+            if there are no reads or no writes.
     """
 
     mean: float | None
@@ -201,7 +201,7 @@ class Runs:
 
     @property
     def persistence(self) -> float | None:
-        """Share by which operations change less often than in a random order, whose persistence is 0."""
+        """1 - changes between reads and writes / changes in a random order; None if that is unknown."""
         if self.mean is None or self.independent is None:
             return None
         return 1 - self.independent / self.mean

@@ -28,7 +28,7 @@ _LONGEST_LINE_BYTES = 1 << 16
 
 @cache
 def _spooled(path: Path) -> IO[bytes]:
-    """Return a temporary file with the contents of a pipe; it is removed at the end of the process."""
+    """Return a temporary file with the contents of a pipe; the end of the process removes the file."""
     file = tempfile.NamedTemporaryFile(prefix="ssdgym-pipe-")  # noqa: SIM115
     try:
         with path.open("rb") as pipe:
@@ -40,10 +40,14 @@ def _spooled(path: Path) -> IO[bytes]:
 
 
 def find_traces(path: Path) -> list[Path]:
-    """Return the paths of trace files; `path` is also looked for in the folder that SSDGYM_TRACES names.
+    """Return the paths of the trace files that `path` names: a file, a folder, a pipe, or `-`.
 
-    For standard input (`-`) and pipes, return the path of a copy. For a folder, return the paths of its
-    files, sorted by name, without hidden files.
+    A relative path is looked for in the working folder, then in the folder that SSDGYM_TRACES names. For a
+    folder, return its files without hidden files, sorted by name. For standard input (`-`) and pipes, return
+    the path of a copy.
+
+    Raises:
+        SsdgymError: there is no such file, the folder has no file, or the pipe cannot be read.
     """
     if str(path) == STDIN:
         path = Path("/dev/stdin")
@@ -71,7 +75,11 @@ def _files_in(folder: Path) -> list[Path]:
 
 
 def trace_called(name: str, folder: Path) -> Path | None:
-    """Return the file in a folder whose name, or name before the first dot, is `name`; None if none is."""
+    """Return the file in a folder whose name, or name up to the first dot, is `name`; None if there is none.
+
+    Raises:
+        SsdgymError: several files have such a name, or the folder cannot be read.
+    """
     files = _files_in(folder)
     found = [path for path in files if path.name == name]
     found = found or [path for path in files if path.name.partition(".")[0] == name]
@@ -82,9 +90,12 @@ def trace_called(name: str, folder: Path) -> Path | None:
 
 
 def line_blocks(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the file in blocks of whole lines, each with the number (from 1) of its first line.
+    """Yield the blocks of whole lines of a file, each after the number (from 1) of its first line.
 
-    Every line ends with a newline, which is added to the last line if necessary.
+    A newline is added to the last line if it has none.
+
+    Raises:
+        SsdgymError: the file cannot be read, or a line is too long or has a NUL byte.
     """
     first_line, rest = 1, b""
     for data in _gathered(path):
@@ -121,7 +132,7 @@ def _no_text(path: Path, line: int, start: bytes) -> SsdgymError:
 
 
 def first_bytes(path: Path, count: int) -> bytes:
-    """Return the first `count` bytes of a file, unpacked."""
+    """Return the first `count` bytes of the unpacked content of a file; fewer if it is shorter."""
     start = b""
     for piece in unpacked(path):
         start += piece
@@ -138,7 +149,7 @@ def without_marks(text: bytes) -> bytes:
 
 
 def _gathered(path: Path) -> Iterator[bytes]:
-    """Yield the unpacked bytes of a file in pieces of about `_BLOCK_BYTES`."""
+    """Yield the unpacked bytes of a file in pieces of about `_BLOCK_BYTES`, at least one, maybe empty."""
     parts: list[bytes] = []
     for piece in unpacked(path):
         parts.append(piece)

@@ -1,4 +1,4 @@
-"""Load traces, from the cache if possible; several files are merged into one trace."""
+"""Configure and load traces from files, which are parsed once; several files are merged into one trace."""
 
 from __future__ import annotations
 
@@ -31,15 +31,16 @@ from ssdgym.workloads.traces.record import RecordCursor, Records
 from ssdgym.workloads.traces.recorded import PlayedConfig
 from ssdgym.workloads.traces.registry import AUTO, FORMATS, TraceFormat, format_of, formats
 
+#: Numbers that change when a file changes; see `file_stamp`.
 Stamp = tuple[int, ...]
-#: Largest number of records in memory while files are merged, for all files together.
+#: Most records of all files together that are in memory while files are merged.
 _HELD = 1 << 21
-#: How the volumes of a trace are arranged in one address space.
+#: How the volumes of a trace share one address space; see `TraceConfig`.
 VolumeLayout = Literal["end_to_end", "overlay"]
 
 
 def _known_format(name: Any) -> Any:
-    """Return a known format; refuse an unknown one with an error message like pydantic's."""
+    """Return the name of a known format; refuse an unknown name with a message like those of pydantic."""
     names = [AUTO, *formats()]
     if name not in names:
         *others, last = (repr(known) for known in names)
@@ -62,7 +63,7 @@ ColumnsText = Annotated[str, AfterValidator(_columns_text)]
 
 
 def _is_path(value: Any) -> Any:
-    """Return the path or paths; refuse a wrong value with one error, not with one per allowed type."""
+    """Return the path or paths; refuse other values with a single error, while pydantic has one per type."""
     paths = value if isinstance(value, list | tuple) else [value]
     if paths and all(isinstance(path, str | Path) for path in paths):
         return value
@@ -71,27 +72,27 @@ def _is_path(value: Any) -> Any:
 
 @workload_kind
 class TraceConfig(PlayedConfig):
-    """A recorded trace, replayed in file order."""
+    """A trace from one or several files."""
 
     kind: Literal["trace"] = "trace"
     path: Annotated[Path | tuple[Path, ...], BeforeValidator(_is_path)] = Field(
-        description="The file, plain or packed (gz, bz2, xz, zst); a relative path is also looked for in"
+        description="The file, plain or packed (gz, bz2, xz, zst, zip); a relative path is also looked for in"
         " the folder that the environment variable SSDGYM_TRACES names. Several files, or those in a folder,"
-        " are one trace in order of time; volumes of the same name are the same volume."
+        " are merged into one trace by time; volumes with equal names become one volume."
     )
     format: FormatName = Field("auto", description="Format of the file; auto: recognised from its content.")
     columns: ColumnsText | None = Field(
         None,
-        description="Columns of a text file of no known format, such as"
-        " `time:ms disk offset:B size:B op:1=read`; see the page on traces.",
+        description="Columns of a text file of another format, such as"
+        " `time:ms disk offset:B size:B op:1=read`; see the page on workloads.",
     )
-    events: Events = Field("issued", description="Events of a blkparse text that count as requests.")
-    skip_bad: NonNegativeInt = Field(0, description="Bad lines per file that are skipped before an error.")
+    events: Events = Field("issued", description="Events of a blkparse text that are read as requests.")
+    skip_bad: NonNegativeInt = Field(0, description="Most bad lines of a file, which are left out.")
     # SSDsim reads the column of the device but ignores it.
     volumes: VolumeLayout = Field(
         "end_to_end",
-        description="end_to_end: volumes are address spaces of their own, one after the other; overlay: equal"
-        " addresses of different volumes are the same place, as in SSDsim.",
+        description="end_to_end: the address spaces of volumes follow each other; overlay: equal addresses of"
+        " different volumes are the same place, as in SSDsim.",
     )
 
     @model_validator(mode="after")
@@ -108,11 +109,7 @@ class TraceConfig(PlayedConfig):
         return f"{self.path[0]} and {len(self.path) - 1} more" if self.path[1:] else str(self.path[0])
 
     def files(self) -> list[Path]:
-        """Return the paths of the files.
-
-        Raises:
-            SsdgymError: there is no such file, or a folder contains no files.
-        """
+        """Return the paths of the files; see `find_traces`."""
         paths = [self.path] if isinstance(self.path, Path) else self.path
         return [file for path in paths for file in find_traces(path)]
 
@@ -124,11 +121,11 @@ class TraceConfig(PlayedConfig):
         return records
 
     def depends_on(self, seed: int) -> tuple[Stamp, int]:
-        """See `PlayedConfig`; a trace is the same for every seed."""
+        """See `PlayedConfig`; records of a trace do not depend on the seed."""
         return tuple(value for path in self.files() for value in file_stamp(path)), 0
 
     def origin(self) -> dict[str, Any]:
-        """See `PlayedConfig`."""
+        """See `PlayedConfig`; the facts include the fields of `Understood`."""
         trace = load_trace(self)
         return {"format": trace.format, **trace.understood, "skipped_lines": trace.skipped_lines}
 
@@ -147,13 +144,16 @@ class TraceConfig(PlayedConfig):
 
 
 def load_trace(config: TraceConfig) -> StoredTrace:
-    """Return the parsed trace, from the cache if its content has been parsed before.
+    """Return the parsed trace, from the cache if its files have been parsed before.
 
-    A process reads the files only once, unless they change.
+    Warn of implausible values. A process reads the files only once, unless they change.
+
+    Raises:
+        SsdgymError: a file is missing, cannot be read or has too many bad lines, or its format is unclear.
     """
     files = tuple((path, file_stamp(path)) for path in config.files())
     known = _load(files, config.format, config.columns, config.events, config.skip_bad)
-    if not known.folder.exists():  # the cache has been emptied meanwhile
+    if not known.folder.exists():  # the cache has been emptied since the trace was loaded
         _load.cache_clear()
         known = _load(files, config.format, config.columns, config.events, config.skip_bad)
     return known
@@ -205,7 +205,11 @@ def _load(
 
 
 def joined(paths: Sequence[Path], parts: Sequence[StoredTrace]) -> StoredTrace:
-    """Return the traces of several files as one trace, which is also cached."""
+    """Merge the traces of several files into one trace, which is also cached.
+
+    Raises:
+        SsdgymError: the files have different formats, or one begins over ten years after another.
+    """
     first = parts[0]
     other = next((number for number, part in enumerate(parts) if part.format != first.format), None)
     if other is not None:
@@ -223,7 +227,7 @@ def joined(paths: Sequence[Path], parts: Sequence[StoredTrace]) -> StoredTrace:
         blocks = merged(paths, parts, volumes)
         write_trace(paths[0], folder, first.format, first.understood["columns"], blocks, bad, volumes)
 
-    # The name of a part depends on its content and on how it was read.
+    # The name of a part's folder is a hash of the content of the file and of all that affects its parsing.
     key = hashlib.sha256(" ".join(part.folder.name for part in parts).encode()).hexdigest()[:32]
     return kept(paths[0], key, write)
 
@@ -231,13 +235,13 @@ def joined(paths: Sequence[Path], parts: Sequence[StoredTrace]) -> StoredTrace:
 def merged(paths: Sequence[Path], parts: Sequence[StoredTrace], volumes: VolumeNumbers) -> Iterator[Records]:
     """Yield the records of several files in order of time.
 
-    A record with an earlier time than its predecessor in the file stays after its predecessor. Volumes of
-    equal name are one volume.
+    A record whose time is earlier than that of the previous record in its file stays after that record.
+    Volumes of equal names become one volume.
 
     Args:
         paths: the files.
-        parts: the records of each file.
-        volumes: numbers of the volumes of the merged trace. New volumes are added.
+        parts: the parsed trace of each file.
+        volumes: numbers of the volumes of the merged trace, to which new volumes are added.
 
     Raises:
         SsdgymError: a file begins more than ten years after another.
@@ -259,16 +263,16 @@ def merged(paths: Sequence[Path], parts: Sequence[StoredTrace], volumes: VolumeN
 
 
 class _File(Ahead):
-    """The records of one file, with their arrival times."""
+    """The records of one of several files to merge, with their arrival times in the merged trace."""
 
     def __init__(self, part: StoredTrace, numbers: npt.NDArray[np.uint16], later_ns: int, held: int) -> None:
         """Begin at the first record.
 
         Args:
             part: the parsed file.
-            numbers: number of each of the file's volumes in the merged trace, shape (volumes,).
-            later_ns: time from the beginning of the merged trace to the beginning of the file.
-            held: largest number of records in memory.
+            numbers: for each volume of the file its number in the merged trace, shape (volumes,).
+            later_ns: time in ns from the first request of all files to the first request of this file.
+            held: most records in memory.
         """
         super().__init__()
         self._part, self._numbers, self._later_ns, self._held = part, numbers, later_ns, held

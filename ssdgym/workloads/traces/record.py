@@ -1,4 +1,4 @@
-"""Records of a trace, the pages that they touch, and access to records by number."""
+"""Records (the requests of a trace, in bytes), the pages that they touch, and access to records by number."""
 
 from __future__ import annotations
 
@@ -10,20 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ssdgym.errors import SsdgymError
-from ssdgym.requests import (
-    FLUSH,
-    PARTIAL_HEAD,
-    PARTIAL_TAIL,
-    TRIM,
-    WRITE,
-    Requests,
-)
+from ssdgym.requests import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, TRIM, WRITE, Requests
 from ssdgym.types import IntArray
 from ssdgym.workloads.base import CHUNK
 
-#: One request. `time_ns` is the time since the first request of the file; it may decrease, even below 0, if
-#: the times in the file do. `volume` is an index into `Volumes.names`; `op` is READ, WRITE, TRIM or FLUSH. A
-#: flush has no bytes.
+#: One request of a trace. `time_ns` is the time since the first request of the file. If the times in the file
+#: decrease, `time_ns` decreases, too, even below 0. `volume` is an index into `Volumes.names`; `op` is READ,
+#: WRITE, TRIM or FLUSH. Offset and size of a flush are 0.
 RECORD = np.dtype(
     [("time_ns", "i8"), ("offset_bytes", "i8"), ("size_bytes", "i4"), ("volume", "u2"), ("op", "u1")],
     align=True,
@@ -33,7 +26,7 @@ RECORD = np.dtype(
 Records = npt.NDArray[np.void]
 
 LARGEST_SIZE_BYTES = 2**31 - 1
-#: Far enough below 2**63 that addresses rounded to pages and units still fit 64 bits.
+#: Largest end of a request; addresses that are rounded up from it to pages and units still fit 64 bits.
 LARGEST_END_BYTES = 2**62
 MOST_VOLUMES = 2**16
 
@@ -43,13 +36,13 @@ NO_RECORDS.flags.writeable = False
 
 @dataclass(frozen=True)
 class Volumes:
-    """The volumes (LUNs, disks, files) of a trace, each with addresses from 0 on.
+    """The volumes (LUNs, disks, files) of a trace; the addresses of each volume begin at 0.
 
     Attributes:
         names: names of the volumes, in the order in which they first appear in the trace.
-        end_bytes: for each volume the largest end of a request.
-        overlay: whether equal addresses of different volumes are the same place; otherwise the volumes'
-            address spaces follow each other.
+        end_bytes: for each volume the largest end of a request, in bytes.
+        overlay: whether equal addresses of different volumes are the same place; otherwise the address
+            spaces of the volumes follow each other.
         trace: name of the trace in errors.
     """
 
@@ -60,7 +53,7 @@ class Volumes:
 
 
 class RecordSource(Protocol):
-    """A cursor over records, which can be copied and pickled at any point.
+    """Returns the records of a trace in order; it can be copied at any point.
 
     Attributes:
         volumes: the volumes to which the field `volume` of the records refers.
@@ -72,19 +65,19 @@ class RecordSource(Protocol):
         """Return the next records, shape (n,); after the last one, always an empty array."""
 
 
-#: REQUEST with page numbers of 64 bits, as the addresses of a trace may be beyond the device.
+#: REQUEST with page numbers of 64 bits, because the addresses of a trace may be larger than the device.
 WIDE_REQUEST = np.dtype(
     [("arrival_ns", "i8"), ("lpn", "i8"), ("pages", "i8"), ("op", "u1"), ("flags", "u1"), ("hint", "u1")],
     align=True,
 )
 
 
-#: Largest number of pages for which `Compact` keeps a table; such a table has 64 MiB.
+#: Most pages for which `Compact` keeps a table; such a table has 64 MiB.
 _LARGEST_TABLE = 1 << 24
 
 
 def volume_pages(volumes: Volumes, page_size: int) -> int:
-    """Return the number of pages in the address spaces of all volumes, touched or not."""
+    """Return the number of pages in the address spaces of all volumes, including pages never touched."""
     pages = _pages_of_each(volumes, page_size)
     return max(pages) if volumes.overlay else sum(pages)
 
@@ -94,7 +87,7 @@ def _pages_of_each(volumes: Volumes, page_size: int) -> list[int]:
 
 
 def volume_starts(volumes: Volumes, page_size: int) -> IntArray:
-    """Return the first page of each volume, shape (volumes,); all are 0 if volumes are overlaid.
+    """Return the number of each volume's first page, shape (volumes,); all are 0 if volumes are overlaid.
 
     Args:
         volumes: the volumes in their order.
@@ -116,11 +109,11 @@ def volume_starts(volumes: Volumes, page_size: int) -> IntArray:
 
 
 def to_pages(records: Records, page_size: int, starts: IntArray) -> Requests:
-    """Return the pages that each record touches, dtype WIDE_REQUEST, shape (m,).
+    """Return records as requests for pages, dtype WIDE_REQUEST, shape (m,).
 
-    A write that covers only part of its first or last page gets a flag. The hint of a request is its volume
-    number modulo 256. A trim frees only pages that it covers completely; trims without such a page are left
-    out.
+    A write that covers only part of its first or last page gets a flag. The hint of a request is the number
+    of its volume modulo 256. A trim frees only pages that it covers completely; a trim without such a page is
+    left out.
 
     Args:
         records: records, shape (n,).
@@ -148,13 +141,13 @@ def to_pages(records: Records, page_size: int, starts: IntArray) -> Requests:
 
 
 class Compact:
-    """Numbers the pages in ranges from 0 on; pages outside the ranges have no number.
+    """Numbers the pages in ranges 0, 1, 2, ... in address order; other pages have no number.
 
-    All pages of a request must be in one range, so requests are not split.
+    All pages of a request must be in one range, so that they have consecutive numbers.
     """
 
     def __init__(self, start: IntArray, end: IntArray) -> None:
-        """Assign numbers to the pages of separate ranges, in order.
+        """Assign numbers to the pages of separate ranges, which are in rising order.
 
         Args:
             start: first page of each range, shape (ranges,).
@@ -162,7 +155,7 @@ class Compact:
         """
         self._start, self._end = start, end
         self._shift = np.cumsum(end - start) - end
-        # If a table of pages is not too large, it is several times faster than a search of ranges.
+        # A table of pages is several times faster than a search of ranges, but may be too large.
         self._table: npt.NDArray[np.int32] | None = None
         if len(start) and end[-1] <= _LARGEST_TABLE:
             self._table = np.zeros(int(end[-1]), np.int32)
@@ -188,7 +181,7 @@ class Compact:
 
 
 def cast(rows: Records, dtype: np.dtype) -> Records:
-    """Convert rows to a dtype with the same fields; values must fit into it, and padding bytes become 0."""
+    """Convert rows to a dtype with the same fields, in which values must fit; padding bytes become 0."""
     result = np.zeros(len(rows), dtype)
     for field in dtype.names or ():
         result[field] = rows[field]
@@ -203,11 +196,11 @@ class NumberedRecords(Protocol):
         """The volumes to which the field `volume` of the records refers."""
 
     def records(self, first: int, count: int) -> Records:
-        """Return a copy of `count` records from `first` on, shape (n,); fewer at the end."""
+        """Return a copy of the records `first` to `first + count - 1`, shape (n,); fewer at the end."""
 
 
 class RecordCursor:
-    """A cursor over stored records; see `RecordSource`."""
+    """A `RecordSource` of all stored records."""
 
     def __init__(self, kept: NumberedRecords) -> None:
         self.volumes = kept.volumes
@@ -221,7 +214,7 @@ class RecordCursor:
         return records
 
 
-#: Fewest records between two marks: more would be slow to skip, fewer would need many marks.
+#: Fewest records between two copies of the source: more would be slow to skip, fewer would need many copies.
 _MARK_EVERY = 1 << 14
 
 
@@ -233,9 +226,9 @@ class RecordIndex:
     """
 
     def __init__(self, source: RecordSource) -> None:
-        """Read all records of a fresh source once."""
+        """Read all records of a source, which has to be at its start."""
         self.records = 0
-        #: Numbers of records, from 0, each with a copy of the source just before the record.
+        #: Pairs of the number of a record, from 0, and a copy of the source just before the record.
         self._marks = [(0, copy.deepcopy(source))]
         while len(chunk := source.chunk()):
             self.records += len(chunk)
@@ -249,7 +242,7 @@ class RecordIndex:
 
 
 class RecordPart:
-    """Some consecutive records of a source; see `RecordSource`."""
+    """A `RecordSource` of `count` consecutive records of another source, after `skip` records."""
 
     def __init__(self, source: RecordSource, skip: int, count: int) -> None:
         self.volumes: Volumes = source.volumes

@@ -1,4 +1,4 @@
-"""Base of traces and synthetic traces, whose records have addresses in bytes of volumes."""
+"""Base of traces and synthetic traces, which are replayed from records."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from ssdgym.workloads.traces.replay import Played, Survey, survey
 from ssdgym.workloads.traces.transforms import AnyTransformConfig, TransformConfig, Transformed
 
 _WHOLE = (0.0, 1.0)
-#: Fields that do not change which records there are.
+#: Fields that have no effect on the records of the window.
 _NO_RECORDS = ("start", "loops", "addresses")
 
 
 def _is_start(value: Any) -> Any:
-    """Return the value of `start`; refuse a wrong one with one error, not with one per allowed type."""
+    """Return the value of `start`; refuse other values with one error, while pydantic has one per type."""
     if value in (None, "first", "random") or (is_whole(value) and value >= 0):
         return value
     raise ValueError(f"must be first, random or the number of a request from 0 up, not {shown(value)}")
@@ -43,7 +43,7 @@ Start = Annotated[Literal["first", "random"] | NonNegativeInt | None, BeforeVali
 class PlayedConfig(WorkloadConfig):
     """Fields that determine how records are replayed: transforms, window, start, loops and addresses."""
 
-    #: Whether the records are drawn by a seed; their statistics then differ from the published ones.
+    #: Whether the records are drawn by a seed; if they are, statistics can be compared with published values.
     is_drawn: ClassVar[bool] = False
 
     transforms: tuple[AnyTransformConfig, ...] = Field(
@@ -51,24 +51,23 @@ class PlayedConfig(WorkloadConfig):
     )
     window: tuple[Share, Share] = Field(
         _WHOLE,
-        description="Start and end of the part that is played, as shares of the requests after the "
+        description="Start and end of the part that is replayed, as shares of the requests after the "
         "transforms. Page numbers are those of the whole trace.",
     )
     start: Start = Field(
         None,
-        description="The request of the window that is played first: `first`, `random` (by the seed), or "
-        "a number, counted from 0. Default: `random` for traces in environments, otherwise `first`.",
+        description="Request of the window that is replayed first: `first`, `random` (drawn by the seed), or "
+        "its number from 0. Default: `random` for traces in environments, otherwise `first`.",
     )
     loops: PositiveInt | None = Field(
         1,
-        description="Number of times the window is played; null: no end. The first time begins at `start`, "
-        "every other time at the first request of the window.",
+        description="Number of times that the window is replayed; null: no end. The first time begins at "
+        "`start`, every other time at the first request of the window.",
     )
     addresses: Literal["compact", "fold"] = Field(
         "compact",
-        description="compact: the pages touched are numbered 0..n-1 in address order;"
-        " fold: page numbers are taken modulo the logical pages of the device. Volumes lie one after"
-        " the other.",
+        description="compact: the n pages that the trace touches become the logical pages 0..n-1, in address"
+        " order; fold: page numbers are taken modulo the logical pages of the device.",
     )
 
     @model_validator(mode="after")
@@ -84,14 +83,17 @@ class PlayedConfig(WorkloadConfig):
 
     @abstractmethod
     def source(self, seed: int) -> RecordSource:
-        """Return all records, before the transforms."""
+        """Return a source of all records, before the transforms."""
 
     @abstractmethod
     def depends_on(self, seed: int) -> tuple[tuple[int, ...], int]:
-        """Return what the records depend on besides this configuration: stamps of files, and the seed."""
+        """Return what determines the records besides this configuration: stamps of files, and a seed.
+
+        The seed is 0 if records do not depend on it.
+        """
 
     def origin(self) -> dict[str, Any]:
-        """Return the format of the records, and the number of `skipped_lines` of their file."""
+        """Return facts about the file of the records: `format`, number of `skipped_lines` and others."""
         return {"format": self.kind, "skipped_lines": 0}
 
     def published(self) -> dict[str, float]:
@@ -113,19 +115,19 @@ class PlayedConfig(WorkloadConfig):
 
     @property
     def is_whole(self) -> bool:
-        """Whether all records are replayed unchanged."""
+        """Whether there are no transforms, and the window contains all records."""
         return not self.transforms and self.window == _WHOLE
 
     def with_start(self, start: StartAt) -> PlayedConfig:
-        """See `WorkloadConfig`; records that are drawn by a seed need no random start."""
+        """See `WorkloadConfig`; records that are drawn by a seed get no start, since they differ anyway."""
         is_open = self.start is None and not self.is_drawn
         return self.model_copy(update={"start": start}) if is_open else self
 
     def records(self, seed: int = 0) -> RecordSource:
-        """Return all records of the window, after the transforms.
+        """Return a source of all records of the window, after the transforms.
 
         Args:
-            seed: seed of the records, at least 0. Traces do not use it.
+            seed: seed of the records of a synthetic trace, at least 0.
 
         Raises:
             SsdgymError: the trace cannot be read, a transform does not fit it, or the window is empty.
@@ -137,11 +139,11 @@ class PlayedConfig(WorkloadConfig):
         return index.part(*self._bounds(index))
 
     def _begun(self, seed: int) -> tuple[RecordSource, Sequence[TransformConfig]]:
-        """Return all records, and the transforms that are still to be applied to them."""
+        """Return a source of all records, and the transforms that it does not include."""
         return self.source(seed), self.transforms
 
     def _records_from_start(self, seed: int) -> RecordSource:
-        """Return the records of the window from its start on."""
+        """Return a source of the records of the window that begins at the request `start`."""
         if self.start in (None, "first"):
             return self.records(seed)
         index = self._index(seed)
@@ -154,9 +156,9 @@ class PlayedConfig(WorkloadConfig):
         return index.part(first + number, end)
 
     def _bounds(self, index: RecordIndex) -> tuple[int, int]:
-        """Return the number of the window's first record, and of the record after its last.
+        """Return the number of the window's first record, and the number after its last record.
 
-        Adjacent windows have no record in common.
+        If a window begins at the share at which another window ends, no record belongs to both.
         """
         first, end = (round(share * index.records) for share in self.window)
         if first == end:
@@ -167,7 +169,7 @@ class PlayedConfig(WorkloadConfig):
         return first, end
 
     def touched_pages(self, page_size: int, seed: int = 0) -> int:
-        """Return the number of different pages that all records touch, inside and outside the window."""
+        """Return the number of different pages that the records touch, in the window and outside it."""
         return self._whole()._survey(page_size, seed).pages
 
     def open(self, logical_pages: int, page_size: int, seed: int) -> RequestStream:
@@ -189,11 +191,11 @@ class PlayedConfig(WorkloadConfig):
         return RequestStream(Loops(laps, self.loops), report)
 
     def report(self, logical_pages: int, page_size: int, seed: int) -> dict[str, int]:
-        """Return the facts of `RequestStream.report` about the records on a device."""
+        """Return the facts of `RequestStream.report` about the window."""
         return self._survey(page_size, seed).report(self.addresses, logical_pages)
 
     def _whole(self) -> PlayedConfig:
-        """Return the same workload without a window; all its pages get numbers in compact addresses."""
+        """Return the workload with all records in its window."""
         return self.model_copy(update={"window": _WHOLE})
 
     def _survey(self, page_size: int, seed: int) -> Survey:
@@ -205,7 +207,7 @@ class PlayedConfig(WorkloadConfig):
 
 @lru_cache(maxsize=8)
 def _surveyed(key: WorkloadKey[PlayedConfig], stamp: tuple[int, ...], seed: int, page_size: int) -> Survey:
-    """Survey records only once per process and content, because every reset opens its workload again."""
+    """Survey equal records only once per process, because every reset opens the workload again."""
     known = survey(key.workload.records(seed), page_size)
     if not known.requests:
         raise _nothing_to_play(key.workload)
@@ -215,7 +217,7 @@ def _surveyed(key: WorkloadKey[PlayedConfig], stamp: tuple[int, ...], seed: int,
 
 @lru_cache(maxsize=8)
 def _indexed(key: WorkloadKey[PlayedConfig], stamp: tuple[int, ...], seed: int) -> RecordIndex:
-    """Index records only once per process and content."""
+    """Index equal records only once per process."""
     return RecordIndex(key.workload.records(seed))
 
 

@@ -21,7 +21,7 @@ class TraceFormat(ABC):
 
     Attributes:
         name: name of the format in configurations.
-        meaning: description of the files, for the table of formats.
+        meaning: description of the files, for tables of formats.
         is_binary: whether the files are binary.
     """
 
@@ -32,30 +32,30 @@ class TraceFormat(ABC):
     @property
     @abstractmethod
     def unread(self) -> tuple[str, ...]:
-        """Names of values in the file that records do not contain."""
+        """Names of the values in the file that are not read."""
 
     @abstractmethod
     def matches(self, start: bytes) -> int:
-        """Return how many lines (records) at the start of a file fit this format; 0: the format is another.
+        """Return how many lines (or binary records) at the start of a file fit this format.
 
-        The start of a text consists of whole lines without byte order marks.
+        `start` is the unpacked start of the file, of a text whole lines without byte order marks.
         """
 
     @abstractmethod
     def read(self, path: Path, bad: BadLines, volumes: VolumeNumbers) -> Iterator[Records]:
-        """Yield the requests of a file in the order of the file, block by block.
+        """Yield the requests of a file in the order of the file, in blocks.
 
         Args:
             path: path of the file.
-            bad: counter of bad lines.
-            volumes: numbers of the volumes. New volumes are added.
+            bad: counter of bad lines, to which the method adds.
+            volumes: numbers of the volumes, to which the method adds new volumes.
 
         Raises:
             SsdgymError: the file cannot be read, or has more bad lines than `bad` allows.
         """
 
 
-#: The format name that means: recognise the format from the content of the file.
+#: The format name with which the format is recognised from the content of the file.
 AUTO = "auto"
 _SNIFFED_BYTES = 1 << 16
 
@@ -66,7 +66,7 @@ def register_format(known: TraceFormat) -> None:
     """Register a trace format under its name.
 
     Args:
-        known: the format. Its parsed traces are cached until the file that calls this function changes.
+        known: the format. If the source file that calls this function changes, traces are parsed again.
 
     Raises:
         SsdgymError: another module has registered a format of the same name.
@@ -80,12 +80,16 @@ def formats() -> dict[str, TraceFormat]:
 
 
 def format_of(path: Path, name: str) -> TraceFormat:
-    """Return the format `name`; for `auto`, the format that is recognised from the file."""
+    """Return the format called `name`; for `auto`, the format that `recognise` finds."""
     return recognise(path) if name == AUTO else formats()[name]
 
 
 def recognise(path: Path) -> TraceFormat:
-    """Return the format that most of the first lines of a file fit."""
+    """Return the format that most of the first lines of a file fit.
+
+    Raises:
+        SsdgymError: the file is empty, or none or several formats fit best.
+    """
     start = first_bytes(path, _SNIFFED_BYTES)
     if not start:
         raise SsdgymError(f"{path}: the trace is empty; give a file with requests in it.")

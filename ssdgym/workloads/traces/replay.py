@@ -1,4 +1,4 @@
-"""Replay records as requests for pages, once or repeatedly."""
+"""Replay records as requests for pages of a device, and survey the pages that records touch."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Survey:
 
     Attributes:
         records: number of records.
-        requests: number of requests that a device gets. Trims of less than a page are left out.
-        out_of_order: number of records that are earlier than a previous record. They get its time.
-        ranges: the touched pages as separate ranges: starts and ends, shape (2, ranges).
+        requests: number of requests for a device: the records without trims that cover no whole page.
+        out_of_order: number of records that are earlier than a previous record.
+        ranges: the touched pages as separate ranges: first pages and ends (exclusive), shape (2, ranges).
         written: number of page writes.
         written_different: number of different pages written.
     """
@@ -38,7 +38,7 @@ class Survey:
 
     @cached_property
     def compact(self) -> Compact:
-        """A numbering of the touched pages, from 0 in address order."""
+        """The numbers of the touched pages with compact addresses."""
         return Compact(*self.ranges)
 
     @property
@@ -47,7 +47,7 @@ class Survey:
         return int((self.ranges[1] - self.ranges[0]).sum())
 
     def report(self, addresses: str, logical_pages: int) -> dict[str, int]:
-        """Return the report of records that a device serves; see `RequestStream.report`."""
+        """Return the facts of `RequestStream.report` for a device; `addresses` is `compact` or `fold`."""
         return {
             "requests": self.records,
             "footprint_pages": _folded(self.ranges, logical_pages) if addresses == "fold" else self.pages,
@@ -62,7 +62,7 @@ class Survey:
 class Arrivals:
     """Computes arrival times since the first record; they never decrease.
 
-    A record that is earlier than a previous record gets the time of that record.
+    A record that is earlier than a previous record gets the latest time of the previous records.
     """
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class Arrivals:
         self._first_ns: int | None = None
 
     def __call__(self, time_ns: IntArray) -> IntArray:
-        """Return the arrival times of the next records, shape (n,), n > 0."""
+        """Return the arrival times in ns of the next records, shape (n,), n > 0."""
         if self._first_ns is None:
             self._first_ns = int(time_ns[0])
         time_ns = time_ns - self._first_ns
@@ -82,7 +82,7 @@ class Arrivals:
 
 
 def survey(source: RecordSource, page_size: int) -> Survey:
-    """Survey all records of a source; memory grows only with the number of separate touched ranges."""
+    """Read all records of a source; memory grows only with the number of separate touched ranges."""
     starts = volume_starts(source.volumes, page_size)
     touched, of_writes = RangeSet(), RangeSet()
     arrivals = Arrivals()
@@ -115,7 +115,7 @@ def _folded(ranges: IntArray, logical_pages: int) -> int:
 
 
 class Played:
-    """One lap: the records of a fresh source as requests of a device."""
+    """One lap (see `Lap`): the records of a copy of a source, as requests for pages of a device."""
 
     def __init__(
         self,
@@ -129,9 +129,9 @@ class Played:
         """Begin a lap.
 
         Args:
-            first: records of lap 0.
-            again: records of later laps.
-            compact: numbering of the pages; None: page numbers are taken modulo the logical pages.
+            first: source of the records of lap 0.
+            again: source of the records of later laps.
+            compact: new numbers of the pages; None: page numbers are taken modulo the logical pages.
             logical_pages: number of logical pages of the device.
             page_size: bytes per page.
             number: number of the lap.
@@ -146,11 +146,11 @@ class Played:
 
     @property
     def last_ns(self) -> int:
-        """Arrival of the last request so far."""
+        """See `Lap`."""
         return self._arrivals.latest_ns
 
     def __deepcopy__(self, memo: dict[int, object]) -> Played:
-        """Copy the position; share the tables, which may be large."""
+        """Copy the position in the source; share the tables, which may be large."""
         twin = copy.copy(self)
         twin._source = copy.deepcopy(self._source, memo)
         twin._arrivals = copy.deepcopy(self._arrivals, memo)

@@ -1,4 +1,4 @@
-"""Statistics of a trace."""
+"""Statistics of the records of a trace."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from ssdgym.workloads.traces.record import Records, RecordSource, to_pages, volu
 from ssdgym.workloads.traces.recorded import PlayedConfig
 from ssdgym.workloads.traces.replay import Arrivals
 
-#: Bytes per page; footprints are counted in whole pages.
+#: Bytes per page of the statistics, whatever the page size of a device.
 UNIT_BYTES = 4096
-#: Largest number of pages whose writes are counted; if more are written, a sample is counted.
+#: Most pages whose writes are counted; if more pages are written, a sample is counted.
 MOST_PAGES = 1 << 21
 
 
@@ -37,23 +37,23 @@ class RecordSummary:
     Attributes:
         requests, reads, writes, trims, flushes: numbers of requests.
         bytes_read, bytes_written, bytes_trimmed: sums of the sizes.
-        unique_bytes_read, unique_bytes_written: bytes of all different pages of `UNIT_BYTES` that requests
-            touch.
-        unique_bytes: bytes of all different pages that reads or writes touch.
-        exact_unique_bytes_written: different bytes written, counted byte by byte.
-        sequential: number of requests that start at the end of the previous request on the same volume,
-            whatever its operation. Flushes are skipped.
-        out_of_order: number of requests that are earlier than a previous request. They get its time.
+        unique_bytes_read, unique_bytes_written: bytes of all different pages of `UNIT_BYTES` that reads
+            (writes) touch.
+        unique_bytes: bytes of all different pages of `UNIT_BYTES` that reads or writes touch.
+        exact_unique_bytes_written: number of different bytes written.
+        sequential: number of requests that start at the end of the previous request, of any operation except
+            flush, on the same volume.
+        out_of_order: number of requests that are earlier than a previous request.
         duration_ns: time from the first to the last arrival.
-        volumes: requests per volume, by name.
+        volumes: number of requests of each volume, by its name.
         read_sizes, write_sizes: distributions of bytes per request.
         gaps: distribution of times between arrivals in ns, rounded by `log_bins`.
-        mean_gap_ns: exact mean time between arrivals; None for a single request.
+        mean_gap_ns: exact mean time between arrivals; None for less than two requests.
         max_gap_ns: exact longest time between arrivals.
         skew: distribution of writes over written pages of `UNIT_BYTES`.
         bursts: statistics of bursts of arrivals.
         runs: runs of reads and of writes.
-        lives: lifetimes of writes, in pages of `UNIT_BYTES`.
+        lives: correlation of lifetimes of writes, with pages of `UNIT_BYTES`.
     """
 
     requests: int
@@ -89,12 +89,12 @@ class RecordSummary:
 
     @property
     def sequential_share(self) -> float | None:
-        """Share of sequential requests among all except flushes; `None` if there are only flushes."""
+        """`sequential` / requests except flushes; `None` if there are only flushes."""
         with_bytes = self.requests - self.flushes
         return self.sequential / with_bytes if with_bytes else None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the statistics for JSON, with gaps in ns and sizes in bytes."""
+        """Return the statistics for JSON."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         plain = {name: value for name, value in values.items() if isinstance(value, int)}
         return plain | {
@@ -106,11 +106,7 @@ class RecordSummary:
             "read_sizes_bytes": self.read_sizes.as_dict(),
             "write_sizes_bytes": self.write_sizes.as_dict(),
             "gaps_ns": self.gaps.as_dict()
-            | {
-                "mean": self.mean_gap_ns,
-                "max": self.max_gap_ns,
-                "relative_error": RELATIVE_ERROR,
-            },
+            | {"mean": self.mean_gap_ns, "max": self.max_gap_ns, "relative_error": RELATIVE_ERROR},
             "skew": self.skew.as_dict(),
             "bursts": asdict(self.bursts),
             "runs": asdict(self.runs) | {"persistence": self.runs.persistence},
@@ -120,14 +116,14 @@ class RecordSummary:
 
 
 def summarize(source: RecordSource, announce: Callable[[int], None] = lambda requests: None) -> RecordSummary:
-    """Summarise a fresh source in one pass.
+    """Summarise the records of a source, which has to be at its start.
 
-    Memory grows with the numbers of separate touched ranges, different sizes, and windows of 0.1 s with
-    arrivals, but not with the number of requests.
+    Memory grows with the number of separate touched ranges, of different sizes, and of windows of 0.1 s with
+    arrivals.
 
     Args:
         source: source of the records. All of them are read.
-        announce: function to call now and then with the number of requests counted.
+        announce: called after each chunk with the number of requests counted so far.
 
     Raises:
         SsdgymError: the volumes reach so far that their pages cannot be numbered.
@@ -136,7 +132,7 @@ def summarize(source: RecordSource, announce: Callable[[int], None] = lambda req
     page_starts, byte_starts = volume_starts(volumes, UNIT_BYTES), volume_starts(volumes, 1)
     per_volume, per_op = np.zeros(len(volumes.names), np.int64), np.zeros(len(OP_NAMES), np.int64)
     size_of = np.zeros(len(OP_NAMES), np.int64)
-    # Before a volume's first request, its end is -1, where no request starts.
+    # End of the last request of each volume: at first -1, where no request starts.
     ends = np.full(len(volumes.names), -1, np.int64)
     arrivals, lives = Arrivals(), WriteLives()
     windows, gaps, page_writes = KeyCounts(), KeyCounts(), KeyCounts(MOST_PAGES)
@@ -209,20 +205,18 @@ def summarize(source: RecordSource, announce: Callable[[int], None] = lambda req
 def _continued(records: Records, ends: IntArray) -> int:
     """Count the records that start at the end of the previous record of their volume.
 
-    Args:
-        records: the next records.
-        ends: end of the last record of each volume, shape (volumes,), updated in place.
+    `ends` are the ends of the last records of the volumes, shape (volumes,), updated in place.
     """
     records = records[np.argsort(records["volume"], kind="stable")]
     volume, end = records["volume"], records["offset_bytes"] + records["size_bytes"]
     is_first = np.diff(volume.astype(np.int64), prepend=-1) != 0
     expected = np.where(is_first, ends[volume], np.roll(end, 1))
-    ends[volume] = end  # the last request of a volume stays
+    ends[volume] = end  # of several records of a volume, numpy stores the last one's end
     return int(np.count_nonzero(records["offset_bytes"] == expected))
 
 
 def trace_facts(config: PlayedConfig, summary: RecordSummary) -> dict[str, Any]:
-    """Return the facts of a trace or synthetic trace, for JSON."""
+    """Return `origin` of a workload and its statistics, for JSON; if it is synthetic, also published ones."""
     facts = {**config.origin(), **summary.as_dict()}
     if config.is_drawn:
         facts["published"] = _deviations(config, summary)
@@ -231,7 +225,7 @@ def trace_facts(config: PlayedConfig, summary: RecordSummary) -> dict[str, Any]:
 
 
 def _deviations(config: PlayedConfig, summary: RecordSummary) -> list[dict[str, Any]]:
-    """Return generated and published statistics of a synthetic trace; none if it is changed or cut."""
+    """Compare generated with published statistics; return none if there are transforms or a window."""
     published = config.published() if config.is_whole else {}
     return [
         {

@@ -1,4 +1,4 @@
-"""Transforms: changes of records before they are replayed; each transform is a model."""
+"""Transforms: models of changes that are made to records before they are replayed."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ssdgym.workloads.addresses import mixed
 from ssdgym.workloads.base import CHUNK
 from ssdgym.workloads.traces.record import LARGEST_SIZE_BYTES, NO_RECORDS, Records, RecordSource, Volumes
 
-#: Largest arrival time in ns, about 145 years.
+#: Largest arrival time in ns, about 146 years.
 _LATEST_NS = 2**62
 
 
 def _as_tuple(value: Any) -> Any:
-    """Return one value or a list of values as a tuple; convert whole numbers (names of volumes) to texts."""
+    """Return a value, or a list of values, as a tuple; convert whole numbers (names of volumes) to texts."""
     values = value if isinstance(value, (list, tuple)) else [value]
     return tuple(str(item) if type(item) is int else item for item in values)
 
@@ -43,12 +43,12 @@ class _Transform(Config):
         Args:
             records: the chunk, which may be changed in place, shape (n,), n > 0.
             volumes: volumes of the records before the transform.
-            seen: number of earlier records of each operation, shape (operations,).
+            seen: number of records of each operation in earlier chunks, before the transform, (operations,).
         """
         return records
 
     def is_over(self, seen: IntArray) -> bool:
-        """Return whether the transform drops all further records, given the numbers of records seen."""
+        """Return whether the transform drops all further records; `seen` as in `records_of`."""
         return False
 
 
@@ -57,8 +57,8 @@ class VolumesConfig(_Transform):
 
     kind: Literal["volumes"] = "volumes"
     keep: Annotated[tuple[str, ...], Field(min_length=1), BeforeValidator(_as_tuple)] = Field(
-        description="Names of the volumes, as `ssdgym trace info` prints them; one or a list. In YAML, put"
-        " those that are numbers in quotes."
+        description="Name of a volume, as `ssdgym trace info` prints it, or a list of names. In YAML, put"
+        " a name that is a number in quotes."
     )
 
     def volumes_of(self, volumes: Volumes) -> Volumes:
@@ -87,9 +87,7 @@ class OnlyConfig(_Transform):
 
     kind: Literal["only"] = "only"
     ops: Annotated[
-        tuple[Literal["read", "write", "trim", "flush"], ...],
-        Field(min_length=1),
-        BeforeValidator(_as_tuple),
+        tuple[Literal["read", "write", "trim", "flush"], ...], Field(min_length=1), BeforeValidator(_as_tuple)
     ] = Field(description="One operation or a list.")
 
     def records_of(self, records: Records, volumes: Volumes, seen: IntArray) -> Records:
@@ -113,10 +111,10 @@ class HeadConfig(_Transform):
 
 
 class ScaleTimeConfig(_Transform):
-    """Multiply all arrival times by a factor; below 1, the trace runs faster than it was recorded."""
+    """Multiply all arrival times by a factor; with a factor below 1, requests arrive faster than recorded."""
 
     kind: Literal["scale_time"] = "scale_time"
-    factor: float = Field(gt=0, le=1e6, description="Factor for the gaps between arrivals.")
+    factor: float = Field(gt=0, le=1e6, description="Factor of all times.")
 
     def records_of(self, records: Records, volumes: Volumes, seen: IntArray) -> Records:
         """See `_Transform`."""
@@ -133,15 +131,15 @@ class ScaleTimeConfig(_Transform):
 class AlignConfig(_Transform):
     """Move the start and the end of every request to multiples of a unit.
 
-    Without this transform, a write of part of a page makes the device first read the rest of the page.
+    Without this transform, a device reads the rest of a page before each write of a part of the page.
     """
 
     kind: Literal["align"] = "align"
     unit_bytes: PositiveInt = Field(4096, le=1 << 30, description="Unit in bytes, such as the page size.")
     partial: Literal["grow", "drop"] = Field(
         "grow",
-        description="Treatment of partly touched units: grow extends requests to whole units; drop removes "
-        "the units, and requests that become empty. Trims never grow.",
+        description="grow: extend requests to whole units; drop: cut off parts of units, and remove requests "
+        "without a whole unit. Trims are always cut off.",
     )
 
     def volumes_of(self, volumes: Volumes) -> Volumes:
@@ -154,7 +152,7 @@ class AlignConfig(_Transform):
         unit, is_flush = self.unit_bytes, records["op"] == FLUSH
         start = records["offset_bytes"]
         end = start + records["size_bytes"]
-        # A trim that grew would delete data that the host still needs.
+        # A longer trim would delete data that the host still needs.
         grows = (records["op"] != TRIM) & (self.partial == "grow")
         first = np.where(grows, start, start + unit - 1) // unit * unit
         last = np.where(grows, end + unit - 1, end) // unit * unit
@@ -176,21 +174,21 @@ def _key(seed: int) -> np.uint64:
 class ScaleSpaceConfig(_Transform):
     """Shrink the address space: keep one of every `factor` consecutive regions, and close the gaps.
 
-    A seed draws which region is kept. A region contains whole logical blocks with all their requests in
-    order. So a device that is smaller by the same factor gets one of `factor` touched blocks, and each block
-    is written as often and in the same runs as before.
+    The seed chooses the kept regions. All requests to a kept region stay, in their order. So about
+    1 / `factor` of the touched logical blocks remain, for a device that is smaller by the same factor, and
+    each of these blocks is written as often and in the same runs as in the whole trace.
     """
 
     kind: Literal["scale_space"] = "scale_space"
-    factor: int = Field(ge=1, le=1 << 20, description="Ratio of the old size to the new size.")
+    factor: int = Field(ge=1, le=1 << 20, description="Size before / size after.")
     region_bytes: ByteSize = Field(
         ByteSize(36 << 20),
         ge=1 << 20,
         le=1 << 40,
-        description="Size of a region: a multiple of the device's logical blocks. 36 MiB is a multiple of "
-        "2, 4, 9 and 18 MiB.",
+        description="Size of a region: should be a multiple of the size of the device's logical blocks. 36 "
+        "MiB is a multiple of 2, 4, 9 and 18 MiB.",
     )
-    seed: NonNegativeInt = Field(0, description="Seed that selects kept regions, not the stream's seed.")
+    seed: NonNegativeInt = Field(0, description="Seed that chooses the regions, not the seed of the run.")
 
     def volumes_of(self, volumes: Volumes) -> Volumes:
         """See `_Transform`."""
@@ -208,13 +206,13 @@ class ScaleSpaceConfig(_Transform):
         records["size_bytes"] = end - records["offset_bytes"]
         is_flush = records["op"] == FLUSH
         numbers = seen[FLUSH] + np.cumsum(is_flush) - 1
-        # The first of every `factor` flushes is kept, because flushes have no address.
+        # Flushes have no address, so the first one of every `factor` flushes is kept.
         return records[(records["size_bytes"] > 0) | (is_flush & (numbers % self.factor == 0))]
 
     def _regions(self, volumes: Volumes) -> tuple[IntArray, IntArray]:
         """Return the first region and the number of regions of each volume, each of shape (volumes,)."""
         regions = np.array([-(-end // int(self.region_bytes)) for end in volumes.end_bytes])
-        # Overlaid volumes share their address space, so the same regions of each are kept.
+        # Overlaid volumes share one address space, so the same regions of all volumes are kept.
         return np.zeros_like(regions) if volumes.overlay else np.cumsum(regions) - regions, regions
 
     def _moved(self, places: IntArray, first_region: IntArray) -> IntArray:
@@ -236,7 +234,7 @@ class ScaleSpaceConfig(_Transform):
 
 
 class SortConfig(_Transform):
-    """Sort the requests by time (stable sort); the whole trace is kept in memory."""
+    """Sort the requests by time (stable sort), in memory for the whole trace."""
 
     kind: Literal["sort"] = "sort"
 
@@ -248,7 +246,7 @@ AnyTransformConfig = Annotated[TransformConfig, Field(discriminator="kind")]
 
 
 class _Sorted:
-    """All records of a source in order of time; see `RecordSource`."""
+    """A `RecordSource` of all records of another source in order of time."""
 
     def __init__(self, source: RecordSource) -> None:
         self.volumes = source.volumes
@@ -257,7 +255,7 @@ class _Sorted:
         self._position = 0
 
     def __deepcopy__(self, memo: dict[int, object]) -> _Sorted:
-        """Copy the position; the records, once read, are shared."""
+        """Copy the position; share the records if they have been read."""
         twin = copy.copy(self)
         if self._records is None:
             twin._source = copy.deepcopy(self._source, memo)
@@ -277,7 +275,7 @@ class _Sorted:
 
 
 class Transformed:
-    """A source of transformed records; see `RecordSource`."""
+    """A `RecordSource` of the records of another source after transforms."""
 
     def __init__(self, source: RecordSource, configs: Sequence[TransformConfig]) -> None:
         sorts = [number for number, config in enumerate(configs) if config.kind == "sort"]
@@ -286,7 +284,7 @@ class Transformed:
             configs = configs[sorts[-1] :]
         self._source = source
         self.volumes = source.volumes
-        #: Each transform, with the volumes before it and the number of records of each operation it has seen.
+        #: Each transform, with the volumes before it, and `seen` as in `_Transform.records_of`.
         self._steps: list[tuple[TransformConfig, Volumes, IntArray]] = []
         for config in configs:
             self._steps.append((config, self.volumes, np.zeros(len(OP_NAMES), np.int64)))
@@ -313,17 +311,17 @@ _CALL = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 
 def parse_transform(text: str) -> TransformConfig:
-    """Return the transform of a text `kind(field=value, ...)`; values are YAML.
+    """Return the transform that a text `kind(field=value, ...)` describes; values are YAML.
 
     Raises:
-        SsdgymError: the text has another form, or there is no such transform.
+        SsdgymError: the text has another form, there is no such transform, or a field has a wrong value.
     """
     match = _CALL.fullmatch(text)
     if match is None:
         raise SsdgymError(
             f"transform {text!r}: write it as head(requests=1000) or volumes(keep=[hm_0, hm_1])."
         )
-    # Replace = by a colon, but not within a list, where = may be part of a name.
+    # Replace = by a colon, except in a list, where = may be part of a name.
     fields = re.sub(r"(^|,)(\s*\w+)\s*=\s*(?![^\[]*\])", r"\1\2: ", match[2] or "")
     try:
         data = parse_mapping("{" + fields + "}", "", as_texts=True)

@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 
 
 def write(target: TextFormat, file: IO[bytes], blocks: Iterable[Records], volumes: Volumes) -> None:
-    """Write requests to a file; reading it gives the same requests, with times since the first request.
+    """Write requests to a file, from which the same requests can be read.
 
-    Volumes keep their number, and their name if the format has names.
+    Times count from the first request. Volumes keep their names if the format can represent all of them;
+    otherwise the names are the numbers of the volumes.
 
     Args:
         target: a format that can be written.
@@ -77,7 +78,7 @@ def write(target: TextFormat, file: IO[bytes], blocks: Iterable[Records], volume
 def _check(records: Records, elapsed: IntArray, number: int, only: int, target: TextFormat) -> None:
     known, offset, size = target.columns, records["offset_bytes"], records["size_bytes"]
     is_access = records["op"] != FLUSH
-    # For each check: which requests are wrong, the reason, and the value to put into the reason.
+    # Each check: whether each request is wrong, the reason, and the values for the {} in the reason.
     checks = (
         (
             ~np.isin(records["op"], list(target.op_texts)),
@@ -118,7 +119,10 @@ def _check(records: Records, elapsed: IntArray, number: int, only: int, target: 
 
 
 def _volume_texts(volumes: Volumes, refused: str, *, numbers: bool) -> list[str]:
-    """Return the texts of volumes: their names if the format can represent them, else their numbers."""
+    """Return the names of the volumes if the format can represent all of them, otherwise their numbers.
+
+    `refused` are characters that names may not contain; `numbers` says whether names must be numbers.
+    """
     names = list(volumes.names)
     fit = all(
         name.isascii() and name.isprintable() and not set(name) & set(refused + ' \t"#') for name in names
@@ -129,12 +133,12 @@ def _volume_texts(volumes: Volumes, refused: str, *, numbers: bool) -> list[str]
 
 
 def _written_volumes(target: TextFormat, volumes: Volumes) -> list[tuple[str, ...]]:
-    """Return for each volume the texts of the columns that name it."""
+    """Return for each volume the texts of the columns that name the volume."""
     named = _volume_texts(volumes, target.separator or "", numbers=target.numbered_volumes)
     if len(target.columns.volumes) < 2:
         return [(text,) for text in named]
     split: list[tuple[str, ...]] = [_host_and_disk(text) for text in named]
-    # Different names may have the same columns, but different numbers do not.
+    # Different names may lead to equal columns, for example hm and hm_0; different numbers do not.
     distinct = len(set(split)) == len(split)
     return split if distinct else [(str(number), "0") for number in range(len(named))]
 
@@ -145,7 +149,7 @@ def _host_and_disk(name: str) -> tuple[str, str]:
 
 
 def _decimals(ticks: IntArray, places: int) -> pa.Array:
-    """Return whole numbers as text with a decimal point before the last `places` digits.
+    """Return whole numbers as texts with a decimal point before the last `places` digits.
 
     pyarrow would write small decimals with an exponent, such as 0E-9.
     """
@@ -166,8 +170,8 @@ class Conversion:
 
     Attributes:
         requests: number of requests written.
-        rounded: number of requests with a changed time.
-        renamed: new names of the volumes whose names change, by old name.
+        rounded: number of requests whose times were rounded.
+        renamed: new names of the volumes whose names changed, by old name.
     """
 
     requests: int
@@ -181,7 +185,7 @@ def writable_names() -> list[str]:
 
 
 def writable_format(name: str) -> TextFormat:
-    """Return the format with a name.
+    """Return the format called `name`.
 
     Raises:
         SsdgymError: there is no such format, or files of it can only be read.
@@ -201,16 +205,15 @@ def convert(
     round_times: bool = False,
     announce: Callable[[int], None] = lambda requests: None,
 ) -> Conversion:
-    """Write a fresh source to a trace file, compressed if its name ends in .gz, .bz2, .xz or .zst.
-
-    The new file is read back before it replaces an old file.
+    """Write the records of a source to a trace file, and read the file back to check it.
 
     Args:
-        source: source of the records. All of them are read.
-        out: path of the new file. An existing file is replaced.
+        source: source of the records, at its start. All records are read.
+        out: path of the new file, which replaces an existing file. The file is compressed if its name ends in
+            .gz, .bz2, .xz or .zst.
         target: format of the new file.
         round_times: whether to round times since the first request down to ticks of the format's clock.
-        announce: function to call now and then with the number of requests written.
+        announce: called after each chunk with the number of requests written so far.
 
     Raises:
         SsdgymError: the format cannot represent a request, the source is empty, or writing fails.
@@ -233,7 +236,7 @@ def convert(
 
 
 def _read_back(path: Path, out: Path, target: TextFormat, requests: int) -> tuple[str, ...]:
-    """Read the new file, check its number of requests, and return its volumes in order of appearance."""
+    """Read the file, check that it has `requests` requests, and return its volumes in order of appearance."""
     volumes = VolumeNumbers(path)
     try:
         found = sum(len(records) for records in target.read(path, BadLines(path, 0), volumes))
@@ -250,7 +253,7 @@ def _read_back(path: Path, out: Path, target: TextFormat, requests: int) -> tupl
 
 
 class _Blocks:
-    """The chunks of a source, with times rounded and counted from the first request."""
+    """The chunks of a source, with times since the first request, rounded down to multiples of `tick_ns`."""
 
     def __init__(self, source: RecordSource, tick_ns: int, announce: Callable[[int], None]) -> None:
         self._source = source
@@ -258,7 +261,7 @@ class _Blocks:
         self._announce = announce
         self.requests = 0
         self.rounded = 0
-        #: The volumes, as keys, in the order in which they first appear.
+        #: Keys: the numbers of the volumes in the order in which they first appear.
         self.volumes: dict[int, None] = {}
 
     def __iter__(self) -> Iterator[Records]:
@@ -277,7 +280,7 @@ class _Blocks:
 
 
 def _packed(file: IO[bytes], suffix: str) -> AbstractContextManager[Any]:
-    """Return a file that compresses what is written into `file`; the same content gives the same bytes."""
+    """Return a file that compresses into `file` as `suffix` says; equal content leads to equal bytes."""
     match suffix:
         case ".gz":
             return gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0)

@@ -1,4 +1,4 @@
-"""Trace formats, one file for each format or family of formats; importing this package registers them."""
+"""Trace formats, one module for each format or family of formats; importing this package registers them."""
 
 import importlib
 import pkgutil

@@ -1,9 +1,10 @@
 """The default text output of blkparse (blktrace): events of requests.
 
-An event line has major,minor device numbers, CPU, sequence number, time in s, process, action, RWBS flags,
-`sector + sectors` if there are any, and the name of the process. Only events of one action are requests:
-issued to the driver (D), queued (Q) or completed (C). A request that is requeued (R) and issued again counts
-once. All other lines are ignored and counted: other events by action, operations without data by flags.
+The line of an event has the device as `major,minor`, CPU, sequence number, time in s, process, action, RWBS
+flags, `sector + sectors` if the event has any, and the name of the process. Only events of one action are
+read as requests: issued to the driver (D), queued (Q) or completed (C). A request that is requeued (R) and
+issued again counts once. Other events are ignored and counted by their action, operations without data by
+their flags.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ssdgym.workloads.traces.registry import register_format
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: The events that are read as requests.
+#: Which events are read as requests.
 Events = Literal["issued", "queued", "completed"]
 _ACTIONS = {"issued": "D", "queued": "Q", "completed": "C"}
 _REQUEUE = "R"
@@ -38,7 +39,7 @@ _SUMMARY = re.compile(
 _REQUEST = re.compile(rf"([A-Z]+)(?:{_B}([0-9]+){_B}\+{_B}([0-9]+))?((?:[ \t].*)?)")
 _COMMAND = re.compile(rf"{_B}[0-9]+{_B}\(")
 _REQUEUED = r"[0-9][ \t]+R(?:[ \t]|$)"
-#: Matches a line with a request of the action (first %s), or with another action (letters in the second %s).
+#: Pattern of a line with a request of the action %s (the first one), or with an action among the second %s.
 _USUAL = (
     rf"^[ \t]*(?P<volume>[0-9]+,[0-9]+){_B}[0-9]+{_B}[0-9]+{_B}(?P<time>[0-9]+\.[0-9]+){_B}[0-9]+{_B}"
     rf"(?:%s{_B}(?P<op>[A-EG-Z][A-Z]*){_B}(?P<offset>[0-9]+){_B}\+{_B}(?P<size>[0-9]+)"
@@ -54,11 +55,11 @@ class _Splitter(Splitter):
         self._events = events
         action = _ACTIONS[events]
         self.usual = _USUAL % (action, ascii_letters.replace(action, ""))
-        #: (Volume, sector) of each request that was requeued and not issued again yet.
+        #: (Volume, sector) of each request that has been requeued and not issued again yet.
         self._requeued: set[tuple[str, str]] = set()
 
     def found(self, lines: pa.Array) -> pa.StructArray | None:
-        """See `Splitter`; None if requests are requeued, because lines then depend on each other."""
+        """See `Splitter`; None if requests are requeued, because later lines then depend on earlier lines."""
         import pyarrow.compute as pc
 
         if self._requeued or pc.any(pc.match_substring_regex(lines, _REQUEUED)).as_py():
@@ -99,7 +100,7 @@ class BlkparseFormat(TextFormat):
     """The text format of blkparse; see `TraceFormat`.
 
     Attributes:
-        events: the events that are read as requests.
+        events: which events are read as requests.
     """
 
     events: Events = "issued"
@@ -110,7 +111,7 @@ class BlkparseFormat(TextFormat):
         return ("CPU", "sequence number", "process", f"events other than {self.events} requests")
 
     def matches(self, start: bytes) -> int:
-        """See `TraceFormat`; events of any action count."""
+        """See `TraceFormat`; lines of all events fit, whatever their action."""
         lines = re.split("\r?\n", start.decode("utf-8", "replace"))
         return sum(_EVENT.fullmatch(line.strip(" \t")) is not None for line in lines)
 

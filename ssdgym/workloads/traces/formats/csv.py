@@ -1,4 +1,4 @@
-"""The formats that consist of columns only; `text` describes the columns in the language of `--columns`."""
+"""Text formats that `TextFormat` can read by its fields alone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FORMATS = (
     TextFormat(
         name="msr_no_size",
         text="time:100ns op:Read=read,Write=write offset:B size=4KiB",
-        meaning="the same without sizes; **each request counts as 4,096 bytes**",
+        meaning="MSR Cambridge CSV without sizes; **each request counts as 4,096 bytes**",
     ),
     # Zhang et al.: OSCA, USENIX ATC 2020.
     TextFormat(
@@ -76,7 +76,7 @@ FORMATS = (
         op_texts=_SIM_OPS,
         meaning="SSDsim and MQSim ASCII; 1 = read and 0 = write",
     ),
-    # Only the decimal point in the time distinguishes it from an SSDsim trace, which has other units.
+    # Only the decimal point of times distinguishes this format from `ssdsim`, whose times are in ns.
     TextFormat(
         name="disksim",
         text="time:ms device offset:sector size:sector op:flags",

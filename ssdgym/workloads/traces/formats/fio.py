@@ -1,9 +1,10 @@
 """I/O logs of fio, versions 2 and 3 (`write_iolog`).
 
-The first line names the version. The other lines are `file action` or `file action offset length`, in bytes;
-in version 3 a time in us precedes them. In version 2 the action wait lets time pass: its offset is the time
-in us since the previous wait, and fio ignores waits below 100 us. Ignored are the actions add, open and
-close, and in version 3 also wait; sync and datasync are flushes.
+The first line names the version. All other lines are `file action` or `file action offset length`, with
+offset and length in bytes; in version 3 a time in us precedes them. In version 2, times follow from the lines
+with the action wait: their offset is the time in us since the previous wait, and waits below 100 us count as
+0, as in fio. The actions sync and datasync are flushes. The actions add, open and close are ignored, and in
+version 3 also wait.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class _Splitter(Splitter):
 
     def __init__(self, has_times: bool) -> None:
         self._has_times = has_times
-        # In version 2 the time of a line depends on the waits before it.
+        # In version 2 the time of a line depends on earlier lines, so lines are split one by one.
         self.usual = _USUAL if has_times else None
         self._clock_us = 0
 

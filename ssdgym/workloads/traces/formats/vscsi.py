@@ -1,7 +1,8 @@
 """CloudPhysics virtual-disk traces as binary records (Waldspurger et al.: SHARDS, FAST 2015).
 
-Records are little endian, and there is no header. The high byte of each record's version gives its layout:
-layout 1 has 32 bytes, layout 2 has 40. Sizes are in bytes, addresses in blocks of 512 bytes, times in us.
+A file has no header; its records are little endian. The high byte of the field `version` is the number of the
+layout: a record of layout 1 has 32 bytes, of layout 2 40 bytes. Sizes are in bytes, offsets in sectors of 512
+bytes, times in us.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class VscsiFormat(TraceFormat):
             return 0
         records = _whole(start, version)
         fits = (records["version"] >> 8 == version) & (_OPS[records["op"]] != UNKNOWN_OP)
-        # A text may contain bytes that look like a record by chance.
+        # By chance, bytes of a text can look like a record.
         return int(fits.sum()) if fits.mean() > 0.5 else 0
 
     def read(self, path: Path, bad: BadLines, volumes: VolumeNumbers) -> Iterator[Records]:

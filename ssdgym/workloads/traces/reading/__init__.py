@@ -1,1 +1,1 @@
-"""Read trace files as records: unpack containers, split lines into columns, convert values."""
+"""Read trace files as records: unpack files, split lines into columns, convert texts to values."""

@@ -4,14 +4,15 @@
 |---|---|
 | `time:UNIT` | arrival; ns (whole numbers), 100ns, us, ms, s, min or h, all with decimals |
 | `offset:UNIT`, `size:UNIT` | address and length; B, KiB, MiB, sector (512 B) or a multiple such as 4KiB |
-| `op` | operation: R, W, read, write, trim or flush, in any case |
-| `op:TEXT=MEANING,...` | meaning of each text: read, write, trim, flush, skip; 0 implies 1 and vice versa |
-| `op:scsi`, `op:flags` | hexadecimal SCSI operation codes; a number whose lowest bit is set for reads |
-| `op:rwbs` | letters of the kernel, such as WS or FWFS |
+| `op` | operation: R, W, read, write, trim or flush, in upper or lower case |
+| `op:TEXT=MEANING,...` | meaning of each text: read, write, trim, flush, skip; `0=read` implies `1=write` |
+| `op:scsi` | hexadecimal SCSI operation codes |
+| `op:flags` | numbers whose lowest bit is 1 for reads and 0 for writes |
+| `op:rwbs` | letters that the Linux kernel prints, such as WS or FWFS |
 | `volume`, `host`, `disk`, `device`, `lun`, `asu`, `file` | together they name the volume |
-| `op=write`, `size=4KiB`, `time=0` | a value without a column, the same for every request |
-| any other word, `-` | skipped |
-| `*` | any number of further columns; it must be the last word |
+| `op=write`, `size=4KiB`, `time=0` | no column: a value that is the same for every request |
+| any other word, `-` | a column that is skipped |
+| `*` | any number of further columns, which are skipped; it must be the last word |
 """
 
 from __future__ import annotations
@@ -23,19 +24,11 @@ from functools import lru_cache
 
 from ssdgym.requests import FLUSH, OP_NAMES, READ, TRIM, WRITE
 
-#: The op of a line with an operation that the format does not have, and the op of a line to ignore.
+#: Op of a line with an operation that the format does not have, and op of a line that is ignored.
 UNKNOWN_OP, SKIPPED_OP = 255, 254
 
 SECTOR_BYTES = 512
-UNITS_NS = {
-    "ns": 1,
-    "100ns": 100,
-    "us": 10**3,
-    "ms": 10**6,
-    "s": 10**9,
-    "min": 60 * 10**9,
-    "h": 3600 * 10**9,
-}
+UNITS_NS = {"ns": 1, "100ns": 100, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
 _UNITS_BYTES = {"B": 1, "sector": SECTOR_BYTES, "KiB": 2**10, "MiB": 2**20}
 VOLUME_WORDS = ("volume", "host", "disk", "device", "lun", "asu", "file")
 _VALUES = ("time", "offset", "size", "op")
@@ -47,11 +40,11 @@ SCSI = {
     0x42: TRIM,
     **dict.fromkeys((0x35, 0x91), FLUSH),
 }
-#: The SCSI code with which each operation is written.
+#: The SCSI code of each operation in written files.
 SCSI_CODES = {READ: 0x28, WRITE: 0x2A, TRIM: 0x42, FLUSH: 0x35}
 _WORDS = {"r": READ, "w": WRITE, "read": READ, "write": WRITE, "trim": TRIM, "flush": FLUSH}
 _MEANINGS = {**{name: op for op, name in enumerate(OP_NAMES)}, "skip": SKIPPED_OP}
-#: If only one of the digits 0 and 1 is defined, the other digit means the other of these operations.
+#: If only one of the digits 0 and 1 is defined, as read or write, the other digit means the other operation.
 _OTHER = {READ: WRITE, WRITE: READ}
 
 
@@ -68,7 +61,7 @@ def _flags_op(text: str) -> int:
 
 
 #: Operations by the letters that the kernel prints (blk_fill_rwbs): read, write, discard, secure discard,
-#: zone append, flush. Ignored are: no data, write zeroes, zone reset, open, close and finish.
+#: zone append, flush. Ignored are operations without data, write zeroes, zone reset, open, close and finish.
 _RWBS = {
     "r": READ,
     "w": WRITE,
@@ -79,7 +72,7 @@ _RWBS = {
     "": FLUSH,
     **dict.fromkeys(("n", "wz", "zr", "zra", "zo", "zc", "zf"), SKIPPED_OP),
 }
-#: The letters of a preceding flush, the operation, and modifiers (FUA, read-ahead, sync, metadata, ...).
+#: Letters of a flush before the operation, of the operation, and of modifiers (FUA, read-ahead, sync, ...).
 _RWBS_TEXT = re.compile("(f?)(zra|z[raocf]|wz|de|[wdrn]?)([fasmbu]*)")
 
 
@@ -96,17 +89,17 @@ _CODES: dict[str, Callable[[str], int]] = {"scsi": _scsi_op, "flags": _flags_op,
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a line and what they mean.
+    """The columns of a line of a text format, and their meanings.
 
     Attributes:
         text: the text that describes the columns.
         names: names of all columns in their order.
         time_unit_ns: nanoseconds per unit of `time`.
         offset_unit, size_unit: bytes per unit of `offset` and of `size`.
-        fixed: values of `time`, `size` (each in its unit) and `op`, if they have no column.
-        op_of: function that returns the operation for a text of the op column in lower case.
-        volumes: numbers of the columns that name the volume. If empty, the only volume is called `0`.
-        has_more: whether further columns may follow.
+        fixed: values of those of `time`, `size` (in bytes) and `op` that have no column.
+        op_of: function from a text of the op column, in lower case, to the operation.
+        volumes: numbers of the columns that name the volume. If empty, the only volume has the name `0`.
+        has_more: whether lines can have further columns, which are skipped.
     """
 
     text: str
@@ -121,22 +114,22 @@ class Columns:
 
     @property
     def unread(self) -> tuple[str, ...]:
-        """Names of the columns that are ignored."""
+        """Names of the columns that are skipped, except `-`."""
         read = {*_VALUES, *(self.names[number] for number in self.volumes)}
         more = ("further columns",) if self.has_more else ()
         return (*(name for name in self.names if name not in read and name != "-"), *more)
 
     def column(self, name: str) -> int:
-        """Return the number of an existing column."""
+        """Return the number, from 0, of an existing column."""
         return self.names.index(name)
 
 
 @lru_cache
 def parse_columns(text: str) -> Columns:
-    """Return the columns that a text in the language of `--columns` describes.
+    """Return the columns that a text describes in the language of this module, that of `--columns`.
 
     Raises:
-        ValueError: the text does not describe columns. The message is the end of a sentence.
+        ValueError: the text does not describe columns. The message is a predicate, such as "lacks op; ...".
     """
     words = re.split(r"[\s;|]+", text.strip())
     has_more = bool(words) and words[-1] == "*"
@@ -173,7 +166,7 @@ def parse_columns(text: str) -> Columns:
     )
 
 
-#: The values that every request needs, each with advice if it is missing.
+#: The values that every request needs, each with the advice of the error if it is missing.
 _MISSING = {
     "time": "name its column, as in time:s, or write time=0 if the file has no times",
     "offset": "name its column, as in offset:B or offset:sector",
@@ -183,7 +176,7 @@ _MISSING = {
 
 
 def bytes_of(unit: str) -> int | None:
-    """Return the bytes of a unit such as B, sector or 4KiB; None for other texts."""
+    """Return the bytes of a unit such as B, sector or 4KiB; None for a text that is no unit."""
     found = re.fullmatch(r"([1-9][0-9]{0,9})?(B|sector|KiB|MiB)", unit)
     return None if found is None else int(found[1] or 1) * _UNITS_BYTES[found[2]]
 
@@ -234,11 +227,11 @@ _HEADINGS = {
 
 
 def example(line: str, following: str = "") -> str:
-    """Return a guess at the columns of a file, to be corrected by hand.
+    """Guess the columns of a file, in the language of this module; users have to correct units.
 
     Args:
         line: the first line, which may be a heading.
-        following: the second line.
+        following: the second line; empty if there is none.
     """
     fields, heading = fields_of(line), []
     if all(map(begins_wordy, fields)) and len(fields_of(following)) == len(fields):
@@ -276,7 +269,7 @@ def written_lines(text: bytes) -> Iterator[str]:
 
 
 def fields_of(line: str) -> list[str]:
-    """Split a line at the separator that gives most fields; return the fields."""
+    """Split a line at the separator that makes most fields; return the fields without blanks and quotes."""
     line = re.sub(r"[ \t]*([,;|])[ \t]*", r"\1", line)
     splits = [line.split(mark) for mark in (",", ";", "|", None)]
     return [field.strip(" \t\"'") for field in max(splits, key=len)]
@@ -288,5 +281,5 @@ def is_wordy(text: str) -> bool:
 
 
 def begins_wordy(text: str) -> bool:
-    """Return whether a text has a letter before its first digit, as the name of a column has."""
+    """Return whether a text has a letter, with no digit before it, as names of columns do."""
     return re.match("[^A-Za-z0-9]*[A-Za-z]", text) is not None

@@ -1,4 +1,4 @@
-"""Unpack trace files; their first bytes determine the container."""
+"""Unpack trace files; the first bytes of a file determine how it is packed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ else:
 
 _PLAIN = "plain"
 _PIECE_BYTES = 1 << 20
-#: A file is refused if it unpacks to more than this multiple of its size and more than the bytes named next.
+#: A file is refused once its unpacked bytes exceed this multiple of its packed bytes, and the number below.
 _LARGEST_RATIO = 500
 _RATIO_MATTERS_BYTES = 64 << 20
 
@@ -34,9 +34,9 @@ _Pieces = Iterator[tuple[bytes, int, int]]
 
 
 def _members(new: Callable[[], Any]) -> Callable[[IO[bytes]], _Pieces]:
-    """Return a function that unpacks a file of consecutive members, with an unpacker of bz2, lzma or zstd.
+    """Return a function that unpacks a file of consecutive members, each with an unpacker that `new` makes.
 
-    The standard library's file objects would end without an error if the beginning of a member is damaged.
+    The file objects of bz2, lzma and zstd end without an error if the beginning of a later member is damaged.
     """
 
     def pieces(file: IO[bytes]) -> _Pieces:
@@ -73,7 +73,7 @@ def _zstd_unpacker() -> zstd.ZstdDecompressor:
 
 def _gzip(file: IO[bytes]) -> _Pieces:
     unpacked, given = gzip.GzipFile(fileobj=file), 0
-    # Unlike read, read1 also returns the bytes just before a damaged part.
+    # If a part is damaged, read1 returns all bytes before it; read would not.
     while piece := unpacked.read1(_PIECE_BYTES):
         given += len(piece)
         yield piece, file.tell(), given
@@ -140,7 +140,7 @@ def unpacked(path: Path) -> Iterator[bytes]:
     """Yield the unpacked bytes of a file in pieces of at most 1 MiB.
 
     Raises:
-        SsdgymError: the file cannot be read, is damaged, or is in a container that cannot be unpacked.
+        SsdgymError: the file cannot be read, is damaged, or is of a kind that cannot be unpacked.
     """
     lines = 0
     try:

@@ -1,4 +1,4 @@
-"""Describe how a trace was read, and warn of implausible values."""
+"""Describe the first request of a trace, and warn of implausible values."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from ssdgym.requests import FLUSH, OP_NAMES
 from ssdgym.workloads.traces.reading.columns import SECTOR_BYTES
 from ssdgym.workloads.traces.record import Records
 
-#: A file with fewer requests gets no warning.
+#: Fewest requests of a file for warnings.
 _FEW = 10
 _COARSE_BYTES = 512 * SECTOR_BYTES
 _MOST_PER_SECOND = 1e6
-#: Formats that have the same columns in different units. Their clocks have ticks of at least `_CLOCK_NS`, so
-#: times that are not multiples of it may have been read in a wrong unit.
+#: Formats that have the same columns in different units. Recorded times are multiples of `_CLOCK_NS`; other
+#: times may have been read in a wrong unit.
 _SIMULATORS = {"ssdsim": "times in ns", "disksim": "times in ms"}
 _CLOCK_NS = 100
 _MOST_PER_SECOND_OF_FINER = 1e4
@@ -21,11 +21,11 @@ _MOST_LATE = 0.01
 
 
 class Doubts:
-    """Collects statistics of a file's records, and makes warnings from them.
+    """Collects statistics of the records of a file, and makes warnings of implausible values from them.
 
     Attributes:
-        first: description of the first request; empty until there is one.
-        others: if there are warnings, the other formats that the file fits; otherwise empty.
+        first: description of the first request; empty before it is added.
+        others: other formats that may be meant, as a text, set by `sentences`; empty if there are none.
     """
 
     def __init__(self, name: str, has_sectors: bool) -> None:
@@ -33,7 +33,7 @@ class Doubts:
 
         Args:
             name: name of the file's format.
-            has_sectors: whether sizes are in sectors.
+            has_sectors: whether the sizes in the file are in sectors.
         """
         self.first = self.others = ""
         self._name = name
@@ -44,7 +44,7 @@ class Doubts:
         self._previous: int | None = None
 
     def add(self, records: Records, names: tuple[str, ...]) -> None:
-        """Add a block of records; `names` are the names of the volumes."""
+        """Add the next records; `names` are the names of the volumes."""
         if not len(records):
             return
         time = records["time_ns"]
@@ -62,7 +62,7 @@ class Doubts:
         self._has_sectors &= not (records["size_bytes"] % _COARSE_BYTES).any()
 
     def sentences(self, volumes: int) -> list[str]:
-        """Return warnings about a file with `volumes` volumes."""
+        """Return the warnings, as sentences; `volumes` is the number of volumes of the file."""
         if self._requests < _FEW:
             return []
         found = []

@@ -1,4 +1,4 @@
-"""Read the fields of a trace's lines: numbers, names and volumes; count lines that cannot be read."""
+"""Convert texts of a trace's lines to numbers, names and volumes; count lines that cannot be read."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ if TYPE_CHECKING:
 _DECIMAL = re.compile(r"[+-]?([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?0*[0-9]{1,15})?")
 _EXACT = Context(prec=100, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
-#: For each row that cannot be read, the reason; of several reasons only the first is kept.
+#: For each row that cannot be read, the first reason: a predicate such as "has '-' as its size, ...".
 Problems = dict[int, str]
-#: The different texts of a column, and for each row the index of its text.
+#: The different texts of a column, and for each row the index of its text, shape (rows,).
 Texts = tuple[list[str], IntArray]
 
 
 def whole_numbers(column: pa.Array, name: str, problems: Problems, has_hex: bool = False) -> IntArray:
-    """Return the whole numbers of 64 bits in a column, shape (rows,); 0 for rows with a problem.
+    """Return the whole numbers of 64 bits in a column, shape (rows,); 0 for a row without a whole number.
 
     Args:
         column: the texts.
         name: name of the column.
         problems: mapping to which a reason is added for each row without a whole number.
-        has_hex: whether the texts may contain hexadecimal numbers such as 0x10, which pyarrow would accept.
+        has_hex: whether texts may be hexadecimal, such as 0x10. pyarrow would convert them; here they are
+            problems.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -55,10 +56,10 @@ def whole_numbers(column: pa.Array, name: str, problems: Problems, has_hex: bool
 
 
 def whole_number(text: str, name: str) -> int:
-    """Return a whole number of 64 bits.
+    """Return the whole number of 64 bits that a text contains.
 
     Raises:
-        ValueError: the text is not such a number. The message is the end of a sentence.
+        ValueError: the text is no such number. The message is a predicate with `name`, the column's name.
     """
     if not re.fullmatch("-?[0-9]+", text):
         raise ValueError(f"has {shown(text)} as its {name}, which is not a whole decimal number")
@@ -73,9 +74,10 @@ def whole_number(text: str, name: str) -> int:
 def times(
     column: pa.Array, unit_ns: int, problems: Problems, has_hex: bool = False
 ) -> tuple[IntArray, IntArray]:
-    """Return times as whole units and the nanoseconds to add, rounded down, each of shape (rows,).
+    """Return times as whole units of `unit_ns` and remaining nanoseconds, rounded down, each (rows,).
 
-    Times in nanoseconds must be whole numbers; times in other units may have decimals.
+    Times in nanoseconds must be whole numbers; times in other units may have decimals. The other arguments
+    are those of `whole_numbers`.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -110,7 +112,7 @@ def times(
 
 
 def texts(column: pa.Array, name: str, problems: Problems) -> Texts:
-    """Return the different texts of a column, and for each row the index of its text."""
+    """Return the texts of a column called `name`; unprintable and empty texts are added to `problems`."""
     coded = column.dictionary_encode()  # the column may be encoded already
     known, index = coded.dictionary.to_pylist(), coded.indices.to_numpy().astype(np.int64)
     for number, text in enumerate(known):
@@ -135,7 +137,7 @@ def joined(columns: Sequence[Texts]) -> Texts:
 
 
 def _distinct(values: IntArray, below: int) -> tuple[IntArray, IntArray]:
-    """Return the different values in rising order, and the index of each value; all are below `below`."""
+    """Return the different values in rising order, and for each value its index; values are 0..below-1."""
     if below > len(values) + 1024:
         different, index = np.unique(values, return_inverse=True)
         return different, index
@@ -151,18 +153,18 @@ def mask(values: pa.Array) -> npt.NDArray[np.bool_]:
 
 
 def shown(text: str) -> str:
-    """Return the text of a field for an error, shortened and without binary characters."""
+    """Return the text of a field for an error, in quotes, cut off after 40 characters and in ASCII."""
     return ascii(text.replace("\ufffd", "?")[:40])
 
 
 class BadLines:
-    """Counts the lines of a file that are not requests, and raises if there are too many bad lines.
+    """Counts the lines of a file that are no requests, and raises once more than `allowed` lines are bad.
 
     Attributes:
         count: number of bad lines left out so far.
         unit: word for a line in errors: line, or record for a binary file.
-        passed: number of ignored lines by kind.
-        first_ns: time of the first request as in the file, in ns; None until there is one.
+        passed: number of ignored lines by kind, such as `heading`.
+        first_ns: time of the first request as in the file, in ns; None before it is read.
     """
 
     def __init__(self, path: Path, allowed: int) -> None:
@@ -174,7 +176,11 @@ class BadLines:
         self.first_ns: int | None = None
 
     def add(self, line: int, reason: str) -> None:
-        """Count a bad line; raise if there are too many."""
+        """Count a bad line; `reason` is a predicate for the error.
+
+        Raises:
+            SsdgymError: more lines are bad than allowed.
+        """
         self.count += 1
         if self.count > self._allowed:
             remedy = (
@@ -194,11 +200,11 @@ class VolumeNumbers:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the volumes so far; their positions are their numbers."""
+        """The names of the volumes so far; the position of a name is the volume's number."""
         return tuple(self._numbers)
 
     def of(self, names: Sequence[str]) -> npt.NDArray[np.uint16]:
-        """Return the number of each name, shape (len(names),); new names take the next numbers."""
+        """Return the number of each name, shape (len(names),); new names get the next numbers."""
         numbers = [self._numbers.setdefault(name, len(self._numbers)) for name in names]
         if len(self._numbers) > MOST_VOLUMES:
             raise SsdgymError(f"{self._path}: the trace has more than {MOST_VOLUMES} volumes; split it.")

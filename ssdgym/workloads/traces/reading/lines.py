@@ -16,18 +16,18 @@ from ssdgym.workloads.traces.record import LARGEST_END_BYTES, LARGEST_SIZE_BYTES
 
 TEN_YEARS_NS = 10 * 365 * 86_400 * 10**9
 
-#: Requests above `LARGEST_SIZE_BYTES` are split into pieces of this size, about `_MOST_PIECES` at a time.
+#: Requests above `LARGEST_SIZE_BYTES` are split into pieces of this size, yielded `_MOST_PIECES` at a time.
 _PIECE_BYTES = 1 << 30
 _MOST_PIECES = 1 << 16
 _LARGEST_REQUEST_BYTES = 1 << 40
 
-#: Whether each row is wrong, the reason with {} in place of the value, and the values; arrays (rows,).
+#: A check of rows: whether each row is wrong, the reason with {} for the row's value, and the values.
 _Check = tuple[npt.NDArray[np.bool_], str, npt.NDArray[np.generic]]
 
 
 @dataclass
 class Lines:
-    """The request lines of a block, all arrays of shape (rows,).
+    """The request lines of a block, as arrays of shape (rows,) each.
 
     Attributes:
         number: line numbers.
@@ -38,9 +38,9 @@ class Lines:
         size: sizes in the format's unit.
         volume: the different names of volumes, and for each row the index of its name.
         unit_ns: nanoseconds per unit of the times.
-        fraction_ns: nanoseconds to add to the times.
+        fraction_ns: nanoseconds to add to the times; None: 0.
         problems: for each row that cannot be read, the reason.
-        malformed: numbers of lines that cannot be split into columns, each with the reason.
+        malformed: numbers of the lines that cannot be split into columns, each with the reason.
     """
 
     number: IntArray
@@ -57,14 +57,17 @@ class Lines:
 
     @property
     def good(self) -> int:
-        """Number of rows without a problem."""
+        """Number of rows with a known operation and without a problem."""
         wrong = self.op == UNKNOWN_OP
         wrong[[*self.problems]] = True
         return len(wrong) - int(np.count_nonzero(wrong))
 
 
 class RecordMaker:
-    """Converts the lines of a file to records, block by block."""
+    """Converts the lines of a file to records, block by block.
+
+    Units are bytes per unit of the offsets and sizes in the file; `name` is the format.
+    """
 
     def __init__(
         self, name: str, offset_unit: int, size_unit: int, bad: BadLines, volumes: VolumeNumbers
@@ -77,7 +80,7 @@ class RecordMaker:
         self._base: tuple[int, int] | None = None
 
     def records(self, lines: Lines) -> Iterator[Records]:
-        """Yield the records of a block, and count its bad lines."""
+        """Yield the records of a block in its order; count bad and ignored lines in `bad`."""
         checks = self._checks(lines)
         wrong = np.logical_or.reduce([check[0] for check in checks])
         wrong[[*lines.problems]] = True
@@ -93,7 +96,7 @@ class RecordMaker:
             elapsed, too_far = _elapsed(lines, fraction, *self._base)
             checks.append((too_far, "has {} as its time, more than 10 years from the first one", lines.time))
             wrong |= too_far & ~is_skipped
-        # An ignored line counts as bad only if a field cannot be read.
+        # A line with an ignored operation is bad only if a field cannot be read.
         wrong[is_skipped] = False
         wrong[[*lines.problems]] = True
         found = [
@@ -112,7 +115,7 @@ class RecordMaker:
     def _checks(self, lines: Lines) -> list[_Check]:
         is_access = lines.op != FLUSH
         largest = _LARGEST_REQUEST_BYTES // self._size_unit
-        # A wrong size has its own check, so here it is clipped.
+        # Wrong sizes have checks of their own, so sizes are clipped for the check of the offsets.
         size = np.clip(lines.size, 0, largest) * self._size_unit
         farthest = (LARGEST_END_BYTES - size) // self._offset_unit
         known, index = lines.op_text
@@ -134,7 +137,7 @@ class RecordMaker:
         records["op"] = lines.op[rows]
         names, index = lines.volume
         index = index[rows]
-        # Volumes are numbered as they first appear in good requests; pyarrow has another order of names.
+        # Volumes get numbers in the order in which they appear in good requests; `names` has another order.
         first = np.full(len(names), len(index))
         first[index[::-1]] = np.arange(len(index))[::-1]
         order = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(index))]
@@ -152,7 +155,7 @@ class RecordMaker:
 
 
 def _split(records: Records, size: IntArray) -> Iterator[Records]:
-    """Yield records with their sizes, (n,); requests that are too large are split into pieces."""
+    """Yield records with the sizes `size`, (n,), in bytes; split records that are too large into pieces."""
     pieces = np.where(size > LARGEST_SIZE_BYTES, -(-size // _PIECE_BYTES), 1)
     cuts = np.flatnonzero(np.diff(np.cumsum(pieces) // _MOST_PIECES)) + 1
     for rows in np.split(np.arange(len(records)), cuts):
@@ -169,11 +172,14 @@ def _split(records: Records, size: IntArray) -> Iterator[Records]:
 def _elapsed(
     lines: Lines, fraction: IntArray, base: int, base_fraction: int
 ) -> tuple[IntArray, npt.NDArray[np.bool_]]:
-    """Return times since the first request in ns, and which rows are more than ten years from it."""
+    """Return the ns since the first request, and whether they exceed ten years, each (rows,).
+
+    `base` and `base_fraction` are the time of the first request, in units of `lines.unit_ns` and ns.
+    """
     roughly = (lines.time.astype(np.float64) - float(base)) * lines.unit_ns
     near = np.abs(roughly) < 2 * TEN_YEARS_NS
     elapsed = np.zeros(len(near), np.int64)
-    # Times may be near the limits of 64 bits, but their differences from the first time are small here.
+    # Even for times near the limits of 64 bits, the differences of `near` times from the first one are small.
     with np.errstate(over="ignore"):
         apart = lines.time[near] - np.int64(base)
     elapsed[near] = apart * lines.unit_ns + (fraction[near] - base_fraction)
@@ -186,5 +192,5 @@ def _reason(checks: list[_Check], row: int) -> str:
 
 
 def one_volume(rows: int) -> Texts:
-    """Return the volume column of a format without volumes: a single volume."""
+    """Return the volume column of a format without volumes: `rows` times the volume 0."""
     return ["0"], np.zeros(rows, np.int64)

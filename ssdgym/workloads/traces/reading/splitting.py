@@ -18,18 +18,18 @@ from ssdgym.workloads.traces.reading.fields import mask
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Separators of columns that are tried, in this order, before blanks.
+#: Separators that are tried in this order if a format names none; if none fits, blanks separate columns.
 _SEPARATORS = (",", ";", "|", "\t")
 BLANKS = " "
 
 
 class Split(NamedTuple):
-    """A block of lines split into columns.
+    """A block of lines that is split into columns.
 
     Attributes:
         number: line numbers of the rows, shape (rows,).
-        columns: the texts of each column, each of shape (rows,), or of shape (0,) for an ignored column.
-        malformed: numbers of lines that cannot be split, each with the reason.
+        columns: the texts of each column, shape (rows,); shape (0,) for a column that is not needed.
+        malformed: numbers of the lines that cannot be split, each with the reason.
         passed: number of ignored lines by kind.
     """
 
@@ -39,7 +39,7 @@ class Split(NamedTuple):
     passed: Mapping[str, int] = {}
 
     def without(self, rows: list[int]) -> Split:
-        """Return the block without some rows."""
+        """Return the block without the given rows."""
         import pyarrow as pa
 
         kept = np.ones(len(self.number), bool)
@@ -49,16 +49,16 @@ class Split(NamedTuple):
 
 
 class Splitter(ABC):
-    """Splits the lines of one file: usual lines all at once, other lines one by one; ignores blank lines.
+    """Splits the lines of one file. Blank lines are ignored.
 
-    A format with several kinds of lines derives from this class.
+    Lines that match `usual` are split all at once by pyarrow, other lines one by one by `row`.
 
     Attributes:
         columns: number of columns of a line.
-        blanks: characters that are removed around a line.
-        usual: regular expression of usual lines, with a group for each column. One more group, `passed`,
-            matches a text in lines to ignore.
-        passed: name of the kind of ignored lines, with {} in place of the text that `passed` matches.
+        blanks: characters that are removed at both ends of a line.
+        usual: regular expression of usual lines, with a group for each column; None: there are none. A line
+            that matches a further group, `passed`, is ignored.
+        passed: kind of these ignored lines, with {} for the text of the group `passed`.
     """
 
     columns: int
@@ -67,17 +67,20 @@ class Splitter(ABC):
     passed = "{}"
 
     def found(self, lines: pa.Array) -> pa.StructArray | None:
-        """Return the groups of each usual line (null for other lines), or None to split all lines singly."""
+        """Return the groups of `usual` for each line, null for a line that does not match.
+
+        Return None if all lines must be split one by one.
+        """
         import pyarrow.compute as pc
 
         return None if self.usual is None else pc.extract_regex(lines, self.usual)
 
     @abstractmethod
     def row(self, line: str) -> Sequence[str] | str:
-        """Return the columns of a line, or its kind if it is to be ignored.
+        """Return the texts of the columns of a line, or, if the line is ignored, its kind as a text.
 
         Raises:
-            ValueError: the line is bad. The message is the end of a sentence.
+            ValueError: the line is bad. The message is a predicate, such as "has 2 columns instead of 5".
         """
 
     def split(self, first_line: int, block: bytes) -> Split:
@@ -127,15 +130,15 @@ class Splitter(ABC):
 
 
 class Separated(Splitter):
-    """Splits lines at separators; a block without unusual lines is split all at once."""
+    """Splits lines at separators; a block without quotes, comments, blanks and so on is split all at once."""
 
     def __init__(self, known: Columns, separator: str | None, start: bytes) -> None:
         """Prepare to split a file.
 
         Args:
             known: columns of the file.
-            separator: separator of columns; None: the separator that splits the first line into the columns.
-            start: the first bytes of the file.
+            separator: separator of columns; None: the separator that splits the first line into `known`.
+            start: the first bytes of the file, with at least one whole line.
         """
         self.columns = len(known.names)
         self._known = known
@@ -153,7 +156,7 @@ class Separated(Splitter):
         for separator, count in counts.items():
             if count == self.columns or (self._known.has_more and 1 < self.columns < count):
                 return separator
-        # If no separator fits, the likeliest is taken, so that the error names its number of columns.
+        # If no separator fits, the most frequent one is used, so that the error names its number of columns.
         return (
             max(counts, key=counts.__getitem__) if len(line.split()) == 1 < max(counts.values()) else BLANKS
         )
@@ -169,7 +172,7 @@ class Separated(Splitter):
         return Split(first_line + np.arange(plain.count(b"\n")), columns, [])
 
     def _at_once(self, block: bytes) -> list[pa.Array] | None:
-        """Return the columns of a block; None if it has an empty line or a wrong number of columns."""
+        """Return the columns of a block; None if a line is empty or has a wrong number of columns."""
         import pyarrow as pa
         import pyarrow.csv
 

@@ -1,4 +1,4 @@
-"""The reader of all text formats: it splits blocks of lines into columns and converts them to records."""
+"""The reader of all text formats, which splits lines into columns and converts the columns to records."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ class TextFormat(TraceFormat):
         text: the columns, in the language of `ssdgym.workloads.traces.reading.columns`.
         meaning: description of the files.
         separator: separator of columns: a character, or a blank for any number of blanks and tabs; None: the
-            separator that splits the first line into these columns.
-        header: the first line, if the format has a header. Upper and lower case are equal.
-        sniffed: regular expression that the first lines must match to be recognised.
+            separator that splits the first line of a file into these columns.
+        header: the required first line, in upper or lower case; None: the format has no header.
+        sniffed: regular expression that the first bytes of a file must match for the format to be recognised.
         decimals: number of decimals of times in written files.
         op_texts: texts of operations in written files; empty if the format can only be read.
-        constants: values of further columns in written files.
-        opening: lines that are written first for each volume, with `{}` for its name.
-        numbered_volumes: whether volumes are written as numbers and not as names.
-        splits: function that makes the splitter of a file, if separators do not suffice.
+        constants: texts, in written files, of columns that records do not contain, by name.
+        opening: lines at the start of written files, for each volume, with `{}` for the name of the volume.
+        numbered_volumes: whether names of volumes must be numbers in written files.
+        splits: function that returns the splitter of a file; None: separators split lines.
     """
 
     name: str
@@ -68,7 +68,7 @@ class TextFormat(TraceFormat):
 
     @cached_property
     def columns(self) -> Columns:
-        """The parsed columns."""
+        """The columns that `text` describes."""
         return parse_columns(self.text)
 
     @property
@@ -114,7 +114,7 @@ class TextFormat(TraceFormat):
                 yield from maker.records(self._lines(splitter, first_line, block, bad))
 
     def splitter(self, start: bytes) -> Splitter:
-        """Return the splitter for a file with the given first bytes."""
+        """Return the splitter for a file that begins with `start`."""
         return Separated(self.columns, self.separator, start) if self.splits is None else self.splits()
 
     def _is_header(self, line: bytes) -> bool:
@@ -134,7 +134,7 @@ class TextFormat(TraceFormat):
         return lines
 
     def _converted(self, split: Split, has_hex: bool) -> Lines:
-        """Convert the columns of split lines to values; collect the reasons why rows cannot be read."""
+        """Convert the columns of split lines to values, and find rows that cannot be read."""
         known, rows = self.columns, len(split.number)
         problems: Problems = {}
 
@@ -178,5 +178,5 @@ class TextFormat(TraceFormat):
 
 
 def _words(header: str) -> list[str]:
-    """Return the words of a header in lower case, without quotes, blanks and a separator at the end."""
+    """Return the comma-separated words of a header, in lower case and without quotes and blanks."""
     return [word.strip(' \t"').lower() for word in header.rstrip(", \t\r").split(",")]
