@@ -17,20 +17,14 @@ class Picker(Protocol):
     def __call__(self, sizes: IntegerArray) -> IntegerArray:
         """Return the first page of each request, counted from the footprint's start, shape (n,).
 
-        A request may cross the end of the footprint; the caller then splits it.
-
-        Args:
-            sizes: pages of each request, shape (n,).
+        `sizes` are the pages of the requests. The caller splits requests that cross the footprint's end.
         """
 
 
 def align(pages: IntegerArray, sizes: IntegerArray, footprint: int) -> IntegerArray:
-    """Round each first page down to a multiple of its request's size; move on down if it ends too late.
+    """Move each first page down to a multiple of its request's size, or further to end in the footprint.
 
-    Args:
-        pages: first page of each request, counted from the footprint's start, shape (n,).
-        sizes: pages of each request, shape (n,).
-        footprint: number of pages of the footprint, in which the requests must end.
+    `pages` (first pages from the footprint's start) and `sizes` (in pages) have the shape (n,).
     """
     return np.minimum(pages - pages % sizes, footprint - sizes)
 
@@ -50,12 +44,9 @@ def split_at_end(requests: Requests, limit: int) -> Requests:
 
 
 def _shorten(parts: Requests, pieces: IntegerArray, limit: int) -> None:
-    """Shorten the copies of each request in place, so that each copy lies between two multiples of `limit`.
+    """Shorten the copies of requests, which then cover each page once and are cut at multiples of `limit`.
 
-    Args:
-        parts: the requests, each `pieces[i]` times in a row; together the copies cover each page once.
-        pieces: number of copies of each request.
-        limit: number of pages between the places at which requests are cut.
+    Request i has `pieces[i]` copies in a row in `parts`.
     """
     last = np.cumsum(pieces) - 1
     number = np.arange(len(parts)) - np.repeat(last - pieces + 1, pieces)

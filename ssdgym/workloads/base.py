@@ -104,10 +104,7 @@ ConfigT = TypeVar("ConfigT", bound=WorkloadConfig)
 
 
 class WorkloadKey(Generic[ConfigT]):
-    """A key of caches; two keys are equal if their workloads have the same class and fields.
-
-    The fields in `but` are not compared.
-    """
+    """A key of caches; keys are equal if their workloads have the same class and fields, except `but`."""
 
     def __init__(self, workload: ConfigT, but: Collection[str] = ()) -> None:
         self.workload = workload
@@ -252,10 +249,7 @@ class Loops:
 
 
 class Ahead(ABC):
-    """A stream of rows (requests or records) in order of time, which `next_merged` can merge with others.
-
-    It reads some rows ahead, so that it can say until which time its rows are complete.
-    """
+    """A stream of rows (requests or records) in order of time; it reads ahead, so that streams can merge."""
 
     def __init__(self) -> None:
         self._times: IntArray = np.zeros(0, np.int64)

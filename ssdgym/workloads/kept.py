@@ -94,7 +94,6 @@ class _KeptTraceConfig(SyntheticTraceConfig):
     """A synthetic trace whose records are kept; the records are the same for devices of all sizes."""
 
     def source(self, seed: int) -> RecordCursor:
-        """See `SyntheticTraceConfig`."""
         return RecordCursor(_kept_records(WorkloadKey(self, _NOT_DRAWN), seed))
 
 
@@ -110,24 +109,19 @@ class _KeptWorkload(WorkloadConfig):
 
     @property
     def is_endless(self) -> bool:
-        """See `WorkloadConfig`."""
         return self.of.is_endless
 
     @property
     def has_pace(self) -> bool:
-        """See `WorkloadConfig`."""
         return self.of.has_pace
 
     def writes_nothing(self) -> bool:
-        """See `WorkloadConfig`."""
         return self.of.writes_nothing()
 
     def parts(self) -> tuple[WorkloadConfig, ...]:
-        """See `WorkloadConfig`."""
         return (self.of,)
 
     def open(self, logical_pages: int, page_size: int, seed: int) -> RequestStream:
-        """See `WorkloadConfig`."""
         drawn = _kept_requests(WorkloadKey(self.of), logical_pages, page_size, seed)
         return RequestStream(_Reader(drawn), lambda: drawn.stream.report)
 
@@ -153,8 +147,7 @@ def _kept_records(key: WorkloadKey[_KeptTraceConfig], seed: int) -> _KeptRecords
 class _Kept:
     """An array in a temporary file; elements are drawn when they are first read.
 
-    `draw` returns the next elements, and an empty array at the end. A deep copy is the object itself, because
-    elements never change. The object cannot be pickled.
+    A deep copy is the object itself, because elements never change. The object cannot be pickled.
     """
 
     def __init__(self, dtype: np.dtype[Any], draw: Callable[[], npt.NDArray[Any]]) -> None:
@@ -202,7 +195,6 @@ class _KeptRecords(_Kept):
         self.volumes = source.volumes
 
     def records(self, first: int, count: int) -> Records:
-        """See `NumberedRecords`."""
         return self.part(first, count)
 
 
@@ -230,7 +222,6 @@ class _Reader:
         self._rest: RequestStream | None = None
 
     def chunk(self) -> Requests:
-        """See `ssdgym.workloads.base.Source`."""
         if self._rest is None:
             requests = self._kept.part(self._position, _CHUNK)
             self._position += len(requests)

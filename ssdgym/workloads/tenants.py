@@ -156,7 +156,6 @@ class _Tenant(Ahead):
         self._hint = hint
 
     def read(self) -> tuple[IntArray, Requests]:
-        """See `Ahead`."""
         requests = self.stream.next(CHUNK).copy()
         requests["lpn"][requests["op"] != FLUSH] += self._first_page
         if self._hint is not None:

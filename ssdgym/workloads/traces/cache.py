@@ -86,11 +86,7 @@ class StoredTrace:
 def stored(path: Path, content_hash: str, trace_format: TraceFormat, skip_bad: int) -> StoredTrace:
     """Return the parsed trace of a file from the cache; if it is missing, parse the file.
 
-    Args:
-        path: path of the file.
-        content_hash: SHA-256 of the file.
-        trace_format: format of the file.
-        skip_bad: number of bad lines that are left out before an error.
+    `content_hash` is the SHA-256 of the file; up to `skip_bad` bad lines are left out.
     """
 
     def write(folder: Path) -> None:
@@ -104,10 +100,7 @@ def stored(path: Path, content_hash: str, trace_format: TraceFormat, skip_bad: i
 
 
 def kept(path: Path, key: str, write: Callable[[Path], None]) -> StoredTrace:
-    """Return the cached trace with a key; if it is missing or damaged, let `write` write it to a folder.
-
-    `path`, the file of the trace, is for errors.
-    """
+    """Return the cached trace with a key; if it is missing or damaged, call `write` with a folder."""
     folder = cache_folder() / "traces" / key
     if folder.exists():
         known = _open(folder)
@@ -160,16 +153,9 @@ def write_trace(
     bad: BadLines,
     numbers: VolumeNumbers,
 ) -> None:
-    """Write records, and the facts about them, to a folder.
+    """Write the records of a file in the format `name`, and the facts about them, to a folder.
 
-    Args:
-        path: path of the trace file, for errors.
-        folder: folder to write to.
-        name: name of the file's format.
-        columns: columns of a text format; empty for a binary format.
-        blocks: the records, in order.
-        bad: counter of bad lines, which is complete after the last block.
-        numbers: numbers of the volumes, complete after the last block.
+    `columns` is empty for a binary format. `bad` and `numbers` are complete after the last block.
     """
     ends = np.zeros(MOST_VOLUMES, np.int64)
     requests, digest = 0, hashlib.sha256()

@@ -221,7 +221,7 @@ class Skew:
     def curve(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Return the Lorenz curve: cumulative shares of pages, most written first, and of their writes.
 
-        Each array has the shape (pages + 1,) and goes from 0 to 1.
+        Each array has the shape (pages + 1,) and rises from 0 to 1.
         """
         total = np.concatenate([[0.0], np.cumsum(self.writes, dtype=np.float64)])
         return np.linspace(0, 1, len(total)), total / total[-1]
@@ -243,11 +243,9 @@ class Skew:
 
 
 def expanded(first: IntArray, pages: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield the numbers of all pages in ranges, and for each page the index of its range, in several parts.
+    """Yield, in several parts, the numbers of all pages in ranges, and the index of the range of each page.
 
-    Args:
-        first: first page of each range, shape (n,).
-        pages: number of pages of each range, shape (n,).
+    Range i has the pages `first[i]` to `first[i] + pages[i] - 1`.
     """
     ends = np.cumsum(pages)
     total = int(ends[-1]) if len(ends) else 0

@@ -42,9 +42,9 @@ def _spooled(path: Path) -> IO[bytes]:
 def find_traces(path: Path) -> list[Path]:
     """Return the paths of the trace files that `path` names: a file, a folder, a pipe, or `-`.
 
-    A relative path is looked for in the working folder, then in the folder that SSDGYM_TRACES names. For a
-    folder, return its files without hidden files, sorted by name. For standard input (`-`) and pipes, return
-    the path of a copy.
+    A relative path is looked for in the working folder, then in the folder that SSDGYM_TRACES names. Files of
+    a folder are sorted by name, without hidden files. For `-` (standard input) and pipes, return the path of
+    a copy.
 
     Raises:
         SsdgymError: there is no such file, the folder has no file, or the pipe cannot be read.
@@ -75,10 +75,10 @@ def _files_in(folder: Path) -> list[Path]:
 
 
 def trace_called(name: str, folder: Path) -> Path | None:
-    """Return the file in a folder whose name, or name up to the first dot, is `name`; None if there is none.
+    """Return the file in a folder that is called `name`, with or without endings; None if there is none.
 
     Raises:
-        SsdgymError: several files have such a name, or the folder cannot be read.
+        SsdgymError: several files are called so, or the folder cannot be read.
     """
     files = _files_in(folder)
     found = [path for path in files if path.name == name]
@@ -90,12 +90,9 @@ def trace_called(name: str, folder: Path) -> Path | None:
 
 
 def line_blocks(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the blocks of whole lines of a file, each after the number (from 1) of its first line.
+    """Yield a file in blocks of whole lines, each after the number (from 1) of its first line.
 
-    A newline is added to the last line if it has none.
-
-    Raises:
-        SsdgymError: the file cannot be read, or a line is too long or has a NUL byte.
+    A newline is added to the last line if it has none. Too long lines and NUL bytes are errors.
     """
     first_line, rest = 1, b""
     for data in _gathered(path):

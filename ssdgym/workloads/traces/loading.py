@@ -205,11 +205,7 @@ def _load(
 
 
 def joined(paths: Sequence[Path], parts: Sequence[StoredTrace]) -> StoredTrace:
-    """Merge the traces of several files into one trace, which is also cached.
-
-    Raises:
-        SsdgymError: the files have different formats, or one begins over ten years after another.
-    """
+    """Merge the traces of several files of one format into one trace, which is also cached."""
     first = parts[0]
     other = next((number for number, part in enumerate(parts) if part.format != first.format), None)
     if other is not None:
@@ -280,7 +276,6 @@ class _File(Ahead):
         self._latest_ns = -(2**63)
 
     def read(self) -> tuple[IntArray, Records]:
-        """See `Ahead`."""
         records = self._part.records(self._position, self._held)
         if not len(records):
             return records["time_ns"], records

@@ -87,10 +87,7 @@ class PlayedConfig(WorkloadConfig):
 
     @abstractmethod
     def depends_on(self, seed: int) -> tuple[tuple[int, ...], int]:
-        """Return what determines the records besides this configuration: stamps of files, and a seed.
-
-        The seed is 0 if records do not depend on it.
-        """
+        """Return what determines the records besides the fields: stamps of files, and the seed, or 0."""
 
     def origin(self) -> dict[str, Any]:
         """Return facts about the file of the records: `format`, number of `skipped_lines` and others."""

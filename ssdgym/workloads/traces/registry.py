@@ -85,11 +85,7 @@ def format_of(path: Path, name: str) -> TraceFormat:
 
 
 def recognise(path: Path) -> TraceFormat:
-    """Return the format that most of the first lines of a file fit.
-
-    Raises:
-        SsdgymError: the file is empty, or none or several formats fit best.
-    """
+    """Return the format that most of the first lines of a file fit; raise if none or several do."""
     start = first_bytes(path, _SNIFFED_BYTES)
     if not start:
         raise SsdgymError(f"{path}: the trace is empty; give a file with requests in it.")

@@ -262,7 +262,6 @@ class _Sorted:
         return twin
 
     def chunk(self) -> Records:
-        """See `RecordSource`."""
         if self._records is None:
             chunks = [NO_RECORDS]
             while len(chunk := self._source.chunk()):

@@ -121,7 +121,7 @@ def _check(records: Records, elapsed: IntArray, number: int, only: int, target: 
 def _volume_texts(volumes: Volumes, refused: str, *, numbers: bool) -> list[str]:
     """Return the names of the volumes if the format can represent all of them, otherwise their numbers.
 
-    `refused` are characters that names may not contain; `numbers` says whether names must be numbers.
+    `refused` are characters that names may not contain; `numbers` is whether names must be whole numbers.
     """
     names = list(volumes.names)
     fit = all(

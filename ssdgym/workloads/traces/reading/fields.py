@@ -35,8 +35,7 @@ def whole_numbers(column: pa.Array, name: str, problems: Problems, has_hex: bool
         column: the texts.
         name: name of the column.
         problems: mapping to which a reason is added for each row without a whole number.
-        has_hex: whether texts may be hexadecimal, such as 0x10. pyarrow would convert them; here they are
-            problems.
+        has_hex: whether texts may be hexadecimal, such as 0x10, which pyarrow would convert without problem.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -176,11 +175,7 @@ class BadLines:
         self.first_ns: int | None = None
 
     def add(self, line: int, reason: str) -> None:
-        """Count a bad line; `reason` is a predicate for the error.
-
-        Raises:
-            SsdgymError: more lines are bad than allowed.
-        """
+        """Count a bad line; raise an error with `reason`, a predicate, if more are bad than allowed."""
         self.count += 1
         if self.count > self._allowed:
             remedy = (

@@ -64,10 +64,7 @@ class Lines:
 
 
 class RecordMaker:
-    """Converts the lines of a file to records, block by block.
-
-    Units are bytes per unit of the offsets and sizes in the file; `name` is the format.
-    """
+    """Converts the lines of a file to records, block by block; units are the bytes per unit of the format."""
 
     def __init__(
         self, name: str, offset_unit: int, size_unit: int, bad: BadLines, volumes: VolumeNumbers
@@ -172,9 +169,9 @@ def _split(records: Records, size: IntArray) -> Iterator[Records]:
 def _elapsed(
     lines: Lines, fraction: IntArray, base: int, base_fraction: int
 ) -> tuple[IntArray, npt.NDArray[np.bool_]]:
-    """Return the ns since the first request, and whether they exceed ten years, each (rows,).
+    """Return times since the first request in ns, and whether they exceed ten years, each of shape (rows,).
 
-    `base` and `base_fraction` are the time of the first request, in units of `lines.unit_ns` and ns.
+    The first request is at `base` units of `lines.unit_ns`, plus `base_fraction` ns.
     """
     roughly = (lines.time.astype(np.float64) - float(base)) * lines.unit_ns
     near = np.abs(roughly) < 2 * TEN_YEARS_NS

@@ -67,10 +67,7 @@ class Splitter(ABC):
     passed = "{}"
 
     def found(self, lines: pa.Array) -> pa.StructArray | None:
-        """Return the groups of `usual` for each line, null for a line that does not match.
-
-        Return None if all lines must be split one by one.
-        """
+        """Return the groups of `usual` for each line (null: no match), or None to split lines one by one."""
         import pyarrow.compute as pc
 
         return None if self.usual is None else pc.extract_regex(lines, self.usual)
