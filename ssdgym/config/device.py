@@ -131,7 +131,7 @@ class PreconditioningConfig(Config):
 
     @property
     def is_the_runs_own(self) -> bool:
-        """Whether the written pages depend on the seed, the workload or the policy of the run."""
+        """Whether the state depends on the measured policy or on the seed of the run."""
         return self.kind in ("reads", *DRAWN_BY_THE_RUN)
 
     @property

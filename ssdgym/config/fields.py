@@ -73,7 +73,7 @@ def nested(changes: Mapping[str, Any]) -> dict[str, Any]:
     """Convert changes with dotted names to nested mappings.
 
     Args:
-        changes: values by names, which may be dotted, or nested mappings.
+        changes: values by name; a name may be dotted, and a value may be a mapping of fields.
 
     Raises:
         SsdgymError: a field is given twice, or both as a whole and in part.

@@ -142,7 +142,7 @@ class Config(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    #: Groups of fields that exclude each other: `with_changes` drops a group if it changes one of its fields.
+    #: Groups of fields that exclude each other: a change of one field of a group drops the other fields.
     alternatives: ClassVar[tuple[tuple[str, ...], ...]] = ()
 
     @model_validator(mode="before")

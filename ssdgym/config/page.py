@@ -17,7 +17,7 @@ STREAMS = {"single": 1, "sep_gc": 2, "hot_cold": 2}
 MOST_STREAMS = 16
 #: Placements that can write pages to free sub-blocks of blocks in the pool, and not only to open blocks.
 SUB_BLOCK_PLACEMENTS = ("hot_to_victims", "hotness_groups")
-#: Placements with two streams for relocated pages: padding could use up a free block in each of them.
+#: Placements with two streams for relocated pages: padding could use up a free block in each stream.
 _NEVER_PADDED = ("hot_cold",)
 
 

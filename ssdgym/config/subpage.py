@@ -20,7 +20,7 @@ _OF_REGIONS = ("region_share", *_OF_SUBFTL)
 _GC_FIELDS = ("mode", "free_blocks", "priority")
 #: Days that a subpage keeps its data by default: a month.
 RETENTION_DAYS = 30
-#: Longest times, in days.
+#: Most days that a field accepts.
 _MOST_DAYS = 1_000_000
 
 

@@ -52,14 +52,14 @@ class WorkloadConfig(Config):
 
     @abstractmethod
     def writes_nothing(self) -> bool:
-        """Return whether the workload writes no page, so that an episode, which counts them, would not end.
+        """Return whether the workload writes no page; an episode, which counts written pages, would not end.
 
         Raises:
             SsdgymError: a trace cannot be read.
         """
 
     def assumptions(self) -> tuple[str, ...]:
-        """Return the names of the fields with assumed values, sorted, for the results of experiments."""
+        """Return the names of the fields with assumed values, sorted; results of experiments list them."""
         return tuple(sorted({name for part in self.parts() for name in part.assumptions()}))
 
     def parts(self) -> tuple[WorkloadConfig, ...]:
@@ -160,15 +160,16 @@ class RequestStream:
 
         Generators have `footprint_pages` (pages that they can access), arrays `requests`, functions nothing.
         Traces and synthetic traces have `requests`, `trace_pages` (different pages that they touch),
-        `footprint_pages` (the same on the device), `out_of_order` (requests earlier than a previous request),
-        `trims_below_a_page` (ignored trims), `written_pages` (page writes) and `rewritten_pages` (page writes
-        to pages written before); traces also have `skipped_lines`. Tenants have their number `tenants`, and
-        the sums of the other facts except `requests` and `trace_pages`.
+        `footprint_pages` (different pages of the device that they touch), `out_of_order` (requests earlier
+        than a previous request), `trims_below_a_page` (trims that cover no whole page and are left out),
+        `written_pages` (page writes) and `rewritten_pages` (page writes to pages written before); traces also
+        have `skipped_lines`. Kind `tenants` has the number of `tenants`, and the sums of the facts of all
+        tenants except `requests` and `trace_pages`.
         """
         return self._make_report()
 
     def next(self, max_requests: int) -> Requests:
-        """Return the next 1 to `max_requests` requests, dtype REQUEST, shape (n,); at the end none."""
+        """Return the next 1 to `max_requests` requests, dtype REQUEST, shape (n,); at the end 0 requests."""
         if max_requests < 1:
             raise ValueError(f"max_requests must be at least 1, not {max_requests}")
         if self._taken == len(self._chunk):
@@ -186,7 +187,7 @@ class RequestStream:
         return np.concatenate(portions) if portions else NO_REQUESTS
 
 
-#: Largest arrival time; later times are reduced to it. No simulation comes so far.
+#: Largest arrival time; later times are reduced to it. No simulation reaches this time.
 _LATEST_NS = 2**62
 
 
@@ -212,7 +213,8 @@ Laps = Callable[[int], Lap]
 class Loops:
     """A source that repeats a workload in `loops` laps, or without end if `loops` is `None`.
 
-    A lap starts after the last request of the previous lap, by the mean time between that lap's arrivals.
+    The time between the last request of a lap and the first request of the next lap is the mean time between
+    the arrivals of the earlier lap.
     """
 
     def __init__(self, laps: Laps, loops: int | None) -> None:
@@ -257,7 +259,7 @@ class Ahead(ABC):
 
     @abstractmethod
     def read(self) -> tuple[IntArray, npt.NDArray[np.void]]:
-        """Return the times in ns of the next rows, which never decrease, and the rows; at the end none."""
+        """Return the times in ns of the next rows, which never decrease, and the rows; at the end 0 rows."""
 
     def known_until(self) -> int | None:
         """Return the time of the last row that has been read, reading if necessary; None at the end."""
@@ -282,7 +284,7 @@ def next_merged(streams: Sequence[Ahead]) -> npt.NDArray[np.void] | None:
     if not live:
         return None
     until, slowest = min((until, number) for number, (_, until) in enumerate(live))
-    # The slowest stream may have unread rows at time `until`, which precede those of the streams after it.
+    # The slowest stream may have unread rows at time `until`, so streams after it keep their rows at `until`.
     taken = (stream.take(until, inclusive=number <= slowest) for number, (stream, _) in enumerate(live))
     times, rows = zip(*taken, strict=True)
     return np.concatenate(rows)[np.argsort(np.concatenate(times), kind="stable")]

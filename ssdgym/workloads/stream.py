@@ -33,7 +33,7 @@ def load_workload(source: Source | PythonSource) -> WorkloadConfig:
 
             * A name in `configs/workloads`, the path of a YAML file, a mapping of fields, or a model.
             * `synthetic:hm_0`: the synthetic trace with the statistics of the trace hm_0. A mapping with
-              `base: synthetic:hm_0` changes fields.
+              `base: synthetic:hm_0` changes its fields.
             * `trace:hm_0`: the trace file called hm_0 in the folder that SSDGYM_TRACES names.
             * Paths of files, separated by commas, which form a trace with default settings.
             * An array of dtype REQUEST, or a function (seed, number of logical pages of the device) that

@@ -51,7 +51,7 @@ class TenantConfig(Config):
     workload: AnySoloWorkload = Field(
         description="Workload of the tenant, or its name; any kind except tenants."
     )
-    share: Weight = Field(1.0, description="Weight of the tenant's part of the logical space.")
+    share: Weight = Field(1.0, description="Share of the logical space, relative to those of other tenants.")
     name: str | None = Field(None, min_length=1, description="Name of the tenant in error messages.")
     hint: int | None = Field(
         None, ge=0, le=255, description="Hint of all requests of the tenant; null: as the workload sets it."
@@ -84,7 +84,7 @@ class TenantsConfig(WorkloadConfig):
         return any(part.is_endless for part in self.parts())
 
     def writes_nothing(self) -> bool:
-        """See `WorkloadConfig`; if some tenants never end, only those tenants count."""
+        """See `WorkloadConfig`; if some tenants never end, only the writes of these tenants count."""
         endless = [part for part in self.parts() if part.is_endless]
         return all(part.writes_nothing() for part in endless or self.parts())
 

@@ -54,7 +54,7 @@ class PacedConfig(WorkloadConfig):
         " burst_interarrival_ns within a burst, exponentially distributed between bursts.",
     )
     burst_requests: float | None = Field(
-        None, gt=1, le=1e9, description="Mean requests per burst, geometrically distributed."
+        None, gt=1, le=1e9, description="Mean requests of a burst; their number is geometrically distributed."
     )
     burst_interarrival_ns: float = Field(
         0.0, ge=0, le=1e12, description="Time between two arrivals of the same burst in ns."
@@ -186,8 +186,8 @@ class RegionConfig(PacedConfig):
     """Fields of workloads with a footprint: the part of the logical space that they read and write."""
 
     read_fraction: Share = Field(0.0, description="Share of the requests that read.")
-    footprint: float = Field(1.0, gt=0, le=1, description="Size of the footprint / logical space.")
-    start: float = Field(0.0, ge=0, lt=1, description="Start of the footprint / logical space.")
+    footprint: float = Field(1.0, gt=0, le=1, description="Share of the logical space that is used.")
+    start: float = Field(0.0, ge=0, lt=1, description="Start of the footprint, as a share of logical space.")
 
     @model_validator(mode="after")
     def _region_fits(self) -> RegionConfig:

@@ -165,7 +165,10 @@ class _ZipfPicker:
 
 
 class ZipfPlaces:
-    """Draws places `0..count-1` by Zipf's law; with `layout_seed` None, place 0 is the most probable one."""
+    """Draws places `0..count-1` by Zipf's law.
+
+    `layout_seed` assigns ranks to places at random; if it is None, place k has rank k + 1.
+    """
 
     def __init__(self, count: int, theta: float, layout_seed: int | None) -> None:
         self._distribution = zipf_distribution(count, theta)

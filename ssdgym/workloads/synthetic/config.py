@@ -88,7 +88,7 @@ class SyntheticTraceConfig(PlayedConfig, NotedConfig):
         0.0,
         ge=0,
         le=0.999,
-        description="1 - changes between reads and writes / changes in a random order; 0: random order.",
+        description="1 - (changes between reads and writes) / (changes in a random order); 0: random order.",
     )
     address_space_bytes: ByteSize = Field(
         gt=0, le=1 << 50, description="Size of the volume, a multiple of extent_bytes."

@@ -100,7 +100,7 @@ def stored(path: Path, content_hash: str, trace_format: TraceFormat, skip_bad: i
 
 
 def kept(path: Path, key: str, write: Callable[[Path], None]) -> StoredTrace:
-    """Return the cached trace with a key; if it is missing or damaged, call `write` with a folder."""
+    """Return the cached trace with a key; if it is missing or damaged, let `write` write it into a folder."""
     folder = cache_folder() / "traces" / key
     if folder.exists():
         known = _open(folder)

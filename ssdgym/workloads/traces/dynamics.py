@@ -178,7 +178,7 @@ def _trailing_zeros(numbers: IntArray) -> IntArray:
 
 @dataclass(frozen=True)
 class Runs:
-    """Runs: consecutive reads, or consecutive writes; trims and flushes between them are skipped.
+    """Statistics of runs (consecutive reads, or consecutive writes); trims and flushes are skipped.
 
     Attributes:
         mean: mean number of requests per run; `None` if there are neither reads nor writes.
@@ -201,7 +201,7 @@ class Runs:
 
     @property
     def persistence(self) -> float | None:
-        """1 - changes between reads and writes / changes in a random order; None if that is unknown."""
+        """1 - (changes between reads and writes) / (changes in a random order); None if not defined."""
         if self.mean is None or self.independent is None:
             return None
         return 1 - self.independent / self.mean

@@ -75,10 +75,10 @@ def _files_in(folder: Path) -> list[Path]:
 
 
 def trace_called(name: str, folder: Path) -> Path | None:
-    """Return the file in a folder that is called `name`, with or without endings; None if there is none.
+    """Return the file in a folder whose name, or name before its first dot, is `name`; None if there is none.
 
     Raises:
-        SsdgymError: several files are called so, or the folder cannot be read.
+        SsdgymError: there are several such files, or the folder cannot be read.
     """
     files = _files_in(folder)
     found = [path for path in files if path.name == name]

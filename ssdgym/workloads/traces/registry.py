@@ -36,7 +36,7 @@ class TraceFormat(ABC):
 
     @abstractmethod
     def matches(self, start: bytes) -> int:
-        """Return how many lines (or binary records) at the start of a file fit this format.
+        """Return how many lines (or binary records) at the start of a file fit; 0 if the format is another.
 
         `start` is the unpacked start of the file, of a text whole lines without byte order marks.
         """

@@ -22,7 +22,7 @@ class Survey:
 
     Attributes:
         records: number of records.
-        requests: number of requests for a device: the records without trims that cover no whole page.
+        requests: number of requests for a device: all records except trims that cover no whole page.
         out_of_order: number of records that are earlier than a previous record.
         ranges: the touched pages as separate ranges: first pages and ends (exclusive), shape (2, ranges).
         written: number of page writes.

@@ -35,7 +35,7 @@ def whole_numbers(column: pa.Array, name: str, problems: Problems, has_hex: bool
         column: the texts.
         name: name of the column.
         problems: mapping to which a reason is added for each row without a whole number.
-        has_hex: whether texts may be hexadecimal, such as 0x10, which pyarrow would convert without problem.
+        has_hex: whether texts may be hexadecimal, such as 0x10; they are problems, but pyarrow converts them.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

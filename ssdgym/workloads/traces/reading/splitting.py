@@ -127,7 +127,7 @@ class Splitter(ABC):
 
 
 class Separated(Splitter):
-    """Splits lines at separators; a block without quotes, comments, blanks and so on is split all at once."""
+    """Splits lines at separators: a block without quotes, comments, blanks and so on in a single step."""
 
     def __init__(self, known: Columns, separator: str | None, start: bytes) -> None:
         """Prepare to split a file.
