@@ -146,7 +146,7 @@ def rates(folder: Path) -> dict[str, tuple[str, Callable[[], Work]]]:
 
 
 def _device(timing: str, blocks: int, over_provisioning: float = 0.07, **geometry: int) -> DeviceConfig:
-    """Return a device, by default with blocks of 64 pages and 7 % over-provisioning, as papers compare."""
+    """Return a device; by default with blocks of 64 pages, and 7 % over-provisioning as in many papers."""
     sizes = {"blocks_per_plane": blocks, "pages_per_block": 64, "page_size_bytes": 4096}
     times = {"program_ns": 600_000, "erase_ns": 3_000_000, "read_ns": 50_000, "transfer_ns_per_byte": 2.5}
     ftl = {"timing": timing, "queue_depth": 32, "placement": "single", "gc": {"free_blocks": 2}}

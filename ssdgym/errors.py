@@ -27,7 +27,7 @@ class SsdgymError(Exception):
 
 
 def with_short_values(sentence: str) -> str:
-    """Return a sentence without the middle of each long value; if still too long, without its own middle."""
+    """Leave out the middle of each long value; if the sentence is still too long, also its middle."""
     sentence = _LONG_VALUES.sub(lambda match: _without_middle(match[0], _LONGEST_VALUE), sentence)
     return _without_middle(sentence, _LONGEST_SENTENCE)
 
@@ -40,7 +40,7 @@ def _without_middle(text: str, most: int) -> str:
 
 @contextmanager
 def needing(extra: str, who: str) -> Iterator[None]:
-    """Turn a failed import into an `SsdgymError`: `who` ("agents need"), the package, and the pip `extra`."""
+    """Turn a failed import into an error: `who` (as "agents need") the package, which `extra` installs."""
     try:
         yield
     except ModuleNotFoundError as error:

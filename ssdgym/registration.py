@@ -25,7 +25,7 @@ ENVIRONMENTS = {
 
 
 def tasks() -> dict[str, dict[str, Any]]:
-    """Return the tasks of papers in `tasks.yaml`: by id, the field `environment` and keyword arguments."""
+    """Return the tasks of papers by id: the `environment` of each task and the environment's arguments."""
     read: dict[str, dict[str, Any]] = yaml.safe_load(
         resources.files("ssdgym.configs").joinpath("tasks.yaml").read_bytes()
     )

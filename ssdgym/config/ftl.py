@@ -27,7 +27,7 @@ class FtlConfig(Config):
             stay adjacent on the device.
         models_disturbance: whether the family itself models how erases disturb neighbouring sub-blocks.
             `DeviceConfig.isolation` must then be `none`.
-        usual_policy: the default policy. Other policies must decide the same: victims, or merges.
+        usual_policy: the default policy. Other policies must take the same decision: victims, or merges.
         foreign: for each `kind` of FTL, the fields that FTLs of that kind do not have.
     """
 
@@ -102,7 +102,7 @@ class FtlConfig(Config):
         return 1
 
     def capacity_step(self, geometry: GeometryConfig) -> tuple[int, str]:
-        """Return a number that must divide the logical pages of a device, and what has so many pages."""
+        """Return a unit in logical pages, of which a device has a whole number, and the name of the unit."""
         return self.units_per_page(geometry), "a page of flash"
 
     def host_unit_bytes(self, geometry: GeometryConfig) -> int:

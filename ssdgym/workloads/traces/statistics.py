@@ -48,7 +48,7 @@ class RecordSummary:
         volumes: number of requests of each volume, by its name.
         read_sizes, write_sizes: distributions of bytes per request.
         gaps: distribution of times between arrivals in ns, rounded by `log_bins`.
-        mean_gap_ns: exact mean time between arrivals; None for less than two requests.
+        mean_gap_ns: exact mean time between arrivals; None for fewer than two requests.
         max_gap_ns: exact longest time between arrivals.
         skew: distribution of writes over written pages of `UNIT_BYTES`.
         bursts: statistics of bursts of arrivals.
@@ -216,7 +216,7 @@ def _continued(records: Records, ends: IntArray) -> int:
 
 
 def trace_facts(config: PlayedConfig, summary: RecordSummary) -> dict[str, Any]:
-    """Return `origin` of a workload and its statistics, for JSON; if it is synthetic, also published ones."""
+    """Return the facts of `PlayedConfig.origin` and the statistics, for JSON; also published statistics."""
     facts = {**config.origin(), **summary.as_dict()}
     if config.is_drawn:
         facts["published"] = _deviations(config, summary)

@@ -138,8 +138,8 @@ class AlignConfig(_Transform):
     unit_bytes: PositiveInt = Field(4096, le=1 << 30, description="Unit in bytes, such as the page size.")
     partial: Literal["grow", "drop"] = Field(
         "grow",
-        description="grow: extend requests to whole units; drop: cut off parts of units, and remove requests "
-        "without a whole unit. Trims are always cut off.",
+        description="grow: extend requests to whole units; drop: shorten requests to whole units, and remove "
+        "requests without a whole unit. Trims are always shortened.",
     )
 
     def volumes_of(self, volumes: Volumes) -> Volumes:
@@ -234,7 +234,7 @@ class ScaleSpaceConfig(_Transform):
 
 
 class SortConfig(_Transform):
-    """Sort the requests by time (stable sort), in memory for the whole trace."""
+    """Sort the requests by time (stable sort); all of them are kept in memory."""
 
     kind: Literal["sort"] = "sort"
 
