@@ -90,9 +90,9 @@ PreconditioningKind = Literal[
 PRECONDITIONING: dict[PreconditioningKind, str] = {
     "none": "nothing",
     "fill": "every page once, in order; the default of `run`. `fill(share=0.95)` writes the first 95 % only",
-    "workload": "as `fill`, then overwrites of the workload until the write amplification is steady, under "
-    "greedy (`merge` on devices of mapping block), so that no policy is favoured; the default of `evaluate` "
-    "and of environments. `workload(share=0.95)` fills the first 95 % only",
+    "workload": "as `fill`, then overwrites of the workload until the write amplification is steady, by "
+    "greedy (`merge` on devices of mapping block) with the placement of the measured policy; the default of "
+    "`evaluate` and of environments. `workload(share=0.95)` fills the first 95 % only",
     "uniform": "as `workload`, but with uniform overwrites",
     "reads": "the pages that the workload, which must end, reads before it writes them",
     "until_gc": "random pages drawn by the run's seed, until every plane has collected, under the measured "
