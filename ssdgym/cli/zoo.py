@@ -144,24 +144,25 @@ def dataset(
     with needing("offline", "data sets need"):
         import minari  # noqa: F401
     from ssdgym.agents.playing import datasets
-    from ssdgym.agents.playing.agents import agent_behaviour, heuristic, names_callable
+    from ssdgym.agents.playing.agents import agent_behaviour, heuristic, names_callable, single
     from ssdgym.agents.training.config import EnvironmentConfig
 
     datasets.check_id(dataset_id)
-    recorder = datasets.Recorder(EnvironmentConfig(**environment_fields(environment, env_arg)))
-    env = recorder.env
+    config = EnvironmentConfig(**environment_fields(environment, env_arg))
+    env = single(config)
     sources = [source_of(text, trust=trust or names_callable(text)) for text in agent or ()]
     named = {text: heuristic(env, text) for text in proposer or ()}
     named |= {source.label: agent_behaviour(env, source) for source in sources}
     compared = {text: heuristic(env, text) for text in env.metadata["proposers"]}
     compared |= named | {datasets.RANDOM: agent_behaviour(env, source_of(datasets.RANDOM))}
     first = seed + episodes
-    scores = recorder.score(compared, range(first, first + reference_episodes))
-    best = datasets.best_of(scores)
+    scores = datasets.score(env, compared, range(first, first + reference_episodes))
+    best = max(scores, key=lambda name: scores[name])
     behaviours = named or {best: compared[best]}
     with progress_bar("episodes") as advance:
-        found = datasets.record(dataset_id, recorder, behaviours, scores, range(seed, first), advance)
-    means = {label: float(np.mean(returns)) for label, returns in found.returns.items() if returns}
-    data = {"id": dataset_id, "path": str(found.path), "episodes": found.episodes, "steps": found.steps}
+        found, returns = datasets.record(dataset_id, config, behaviours, scores, range(seed, first), advance)
+    means = {label: float(np.mean(of_label)) for label, of_label in returns.items() if of_label}
+    sizes = {"episodes": found.total_episodes, "steps": found.total_steps}
+    data = {"id": dataset_id, "path": str(found.storage.data_path), **sizes}
     data |= {"returns": means, "reference_returns": dict(scores), "best": best}
     show(data, [table(facts(data))])
