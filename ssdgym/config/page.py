@@ -105,7 +105,7 @@ class PageFtl(FtlConfig):
         # When a full block group loses a block to another group, that group must have room for the block.
         groups = self.hotness.groups
         blocks, least = geometry.blocks_per_plane, (2 * groups - 2) * (groups - 1)
-        if self.placement == "hotness_groups" and blocks < least:
+        if "hotness_groups" in (self.placement, *self.trackers) and blocks < least:
             raise ValueError(
                 f"geometry.blocks_per_plane = {blocks} is too small for ftl.placement hotness_groups with "
                 f"the {groups} groups of ftl.hotness.thresholds: it needs at least {least}"

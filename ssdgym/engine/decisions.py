@@ -348,16 +348,35 @@ def block_event(dev, event, plane, block):
 
 
 @kernel
-def attach(dev, kind):
-    """If the rule of a kind is not yet attached to a device, call its hook ATTACHED for every plane."""
-    control, rule = dev.control[0], dev.decider.rules[kind]
-    if control.attached & (1 << kind):
-        return
-    control.attached |= 1 << kind
+def _call_attached(dev, kind):
+    rule = dev.decider.rules[kind]
     if rule.hooks & ATTACHED:
         view, parameters = _view_of(dev.decider, kind), pointer_to(rule.parameters, 0)
         for plane in range(np.int64(dev.params[0].planes)):
             _block_event_at(rule.hook[lowest_of(ATTACHED)])(view, plane, np.int64(-1), parameters)
+
+
+@inlined
+def attach(dev, kind):
+    """If the rule of a kind is not yet attached to a device, call its hook ATTACHED for every plane."""
+    control = dev.control[0]
+    if control.attached & (1 << kind) == 0:
+        control.attached |= 1 << kind
+        _call_attached(dev, kind)
+
+
+@inlined
+def attach_trackers(dev):
+    """If the trackers are not yet attached to a device, call their hooks ATTACHED for every plane.
+
+    The bit of RELOCATE, whose rules hook no events, stores whether they are.
+    """
+    control = dev.control[0]
+    if control.attached & (1 << RELOCATE) == 0:
+        for kind in range(TRACKERS, dev.decider.rules.shape[0]):
+            if dev.decider.rules[kind].hooks & ATTACHED:
+                control.attached |= 1 << RELOCATE
+                _call_attached(dev, kind)
 
 
 @kernel

@@ -17,6 +17,7 @@ from ssdgym.engine.core.records import INDEXED, POOLED
 from ssdgym.engine.view import PolicyView
 from ssdgym.policy import Rule, device_for
 from ssdgym.policy.registry import registered
+from ssdgym.simulator import Simulator
 from ssdgym.simulator.build import Recording, make_state
 from tests.engine.audit import NO_FAULT, Device
 from tests.engine.audit_tables import GROUPS, UNSORTED, group_faults, writable_view
@@ -176,3 +177,12 @@ def test_withdraw__a_victim__is_written_to_no_more_and_keeps_its_group() -> None
     _collected(view, 0, 2, NO_PARAMETERS)
     assert first_of(view, 0, group, 1) == -1
     assert int(view.block_memory[2]["group"]) == group
+
+
+def test_tracker__attached_like_the_placement__keeps_its_groups() -> None:
+    ftl = {"timing": "none", "trackers": ["hotness_groups"]}
+    sim = Simulator("speedupgc-64l-small", ftl=ftl, policy="greedy+single")
+    for pages in (1_000, 200_000):
+        sim.run("uniform", host_pages=pages)
+        assert fault_of(sim.state) == NO_FAULT
+    assert sorted(itertools.chain(*members(sim.state))) == list(range(sim.state.block.shape[1]))

@@ -14,6 +14,14 @@ from ssdgym.agents.training.train import train
 from ssdgym.config.loading import load_config
 from ssdgym.engine.decisions import ERASE, PLACE, RELOCATE
 from ssdgym.envs import DecisionEnv, JointGCEnv, PlacementEnv
+from ssdgym.policy import (
+    MAX_STREAMS,
+    POOLED,
+    blocks_of,
+    first_writable,
+    placement_policy,
+    whole_mask,
+)
 from ssdgym.simulator import Simulator
 from tests.engine.devices import differences
 from tests.envs.cases import compiled_run, play, valid
@@ -78,6 +86,32 @@ def test_speedupgc__played_through_joint_gc__the_bits_of_the_compiled_run() -> N
     assert set(kinds) == {ERASE, PLACE, RELOCATE}
     sim = compiled_run(env.episodes.devices[0], "gsm", WORKLOAD, SEED, HORIZON, 0)
     assert set(differences(env.episodes.state, 0, sim.state, 0)) <= ASKED | REPAIRED
+
+
+@placement_policy("lowest_for_test", source="a test", targets=True, relocation_streams=0)
+def lowest(view: Any, plane: Any, lpn: Any, source: Any, parameters: Any) -> Any:
+    """Put every page into the lowest block of the pool."""
+    for block in blocks_of(view, plane):
+        if view.block[block].status & POOLED:
+            return MAX_STREAMS + first_writable(view, block, whole_mask(view))
+    return 0
+
+
+def test_speedupgc__proposed_beside_another_placement__the_map_of_its_compiled_run() -> None:
+    changes = {"ftl": {"timing": "none", "placement": "lowest_for_test"}, "preconditioning": "none"}
+    env = PlacementEnv(**options(victims="gsm", proposers=["hotness_groups"], **changes, horizon=150_000))
+    chosen = []
+
+    def propose(info: dict[str, Any]) -> int:
+        chosen.append(int(info["proposed"][1]))
+        return chosen[-1]
+
+    played = play(env, SEED, propose)
+    sim = Simulator(DEVICE, ftl={"timing": "none"}, policy="speedupgc", seed=SEED)
+    found = sim.run(WORKLOAD, host_pages=150_000, seed=SEED)
+    assert {STREAM, TARGET + 1} <= set(chosen) and found["relocated_pages"] > 100
+    assert played.metrics["write_amplification"] == found["write_amplification"]
+    assert np.array_equal(env.episodes.state.logical[0], sim.state.logical[0])
 
 
 @pytest.mark.parametrize("environment", [PlacementEnv, JointGCEnv])

@@ -133,7 +133,7 @@ CONTROL = np.dtype(
         ("request_hint", "u1"),  # hint of the write request whose page is placed
         ("next_arrival_ns", "i8"),  # arrival of the next request; only for rules with an oracle
         ("replaced_lpn", "i8"),  # 1 + logical page that is already invalidated but not yet placed anew, or 0
-        ("attached", "u1"),  # bit 1 << kind: the rule of that kind has been attached to the device
+        ("attached", "u1"),  # bit 1 << kind: the rule of that kind has been attached; RELOCATE: all trackers
         ("request_stream", "i4"),  # untimed: stream chosen outside the engine for all pages of a request
     ],
     align=True,

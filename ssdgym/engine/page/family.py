@@ -52,7 +52,8 @@ def _attach_rules(dev):
     if params.placement != IN_STREAMS:
         decisions.attach(dev, decisions.PLACE)
     if dev.decider.hooks & decisions.ATTACHED:
-        for kind in (decisions.ALLOCATE, decisions.LEVEL):
+        decisions.attach_trackers(dev)
+        for kind in (decisions.IDLE, decisions.ALLOCATE, decisions.LEVEL):
             if dev.decider.rules[kind].hooks & decisions.ATTACHED:
                 decisions.attach(dev, kind)
 
