@@ -15,16 +15,16 @@ itself and from rooms below it, and only the room that owns an array, or a field
   `transaction.partial`, `transaction.evicts`, `plane.collecting` and `plane.round_*`.
 * `page`: the family of FTLs that map pages: its arrays, host pages, GC rounds.
   Owns `logical`, `in_flight`, `plane.collecting`, `plane.levelling`, `plane.round_*` and `die.idle*`.
-* `rounds`: how GC rounds begin in all families, and which planes GC gives up. Owns `round_pairs`,
-  `plane.collecting` and `plane.round_*`.
-* `entries`: the functions that Python calls for one device (create, advance, apply a decision), and how a
-  family is added.
-* `loop`: the untimed and the event-driven loop, and the operations of a family that they call.
+* `rounds`: how GC rounds begin (page and sub-page families), and which planes take no more pages since they
+  have lost too many blocks. Owns `round_pairs`, `plane.collecting` and `plane.round_*`.
+* `entries`: the functions that Python calls for one device (create, advance, apply a decision), and
+  `add_family`.
+* `loop`: the untimed and the event-driven loop, and default versions of the operations that they call.
 * `allocation`: the choice of die and plane for a page of the host. Owns `die.plane_cursor`.
-* `erase`: the ERASE decision: which sets are legal, best sets, candidates, features, helpers of victim rules.
+* `erase`: the ERASE decision: legal erase sets, best sets, candidates, features, helpers of victim rules.
 * `blocks`: records of the blocks: index, pool, open blocks. Owns `block`, `plane`, `bucket`,
   `open_sub_block`, `stream`.
-* `observation`: the observations of a batch of devices, and the arrays that hold them.
+* `observation`: what an observation contains, and the arrays that a step of many devices reads and writes.
 * `decisions`: kinds of decisions, who takes them, calls of rules by address, hooks.
 * `view`: the arrays that rules of all families can read.
 * `time`: events, flash commands, requests under way, latencies. Owns `die`, `channel`, `event`, `ready`,
@@ -49,6 +49,7 @@ Arguments that kernels share:
 * `lpn`, `ppn`: number of a logical page, of a physical page; `version`: number of a logical page's version.
 * `target`: where a page is programmed: a stream, or a sub-block of a block in the pool.
 * `stream`: number of a write stream; a plane has at most one open block for each stream.
-* `die_number`: number of a die; `transaction`, `slot`: place of a page transaction, of a request under way.
-* `rules`: rule of each kind of decision; `external`: set of the kinds that are decided outside the engine.
+* `die_number`: number of a die; `transaction`, `slot`: index of a page transaction, and of a request under
+  way, in `dev.transaction` and `dev.slot`.
+* `rules`: rule of each kind of decision; `external`: bit set of the kinds that are decided outside.
 """

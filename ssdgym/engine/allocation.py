@@ -10,19 +10,19 @@ from ssdgym.engine.time.transactions import pop_write, queue_write
 
 @inlined
 def _room(dev, plane):
-    """Return how many more valid pages a plane can hold; below 0 if the plane has lost too many blocks."""
+    """Return how many more valid pages a plane may hold; below 0 if lost blocks have lowered its limit."""
     return dev.params[0].valid_limit - dev.plane[plane].gone_pages - dev.plane[plane].valid
 
 
 @inlined
 def has_room(dev, plane):
-    """Return whether a plane can hold one more valid page (dynamic and late allocation)."""
+    """Return whether a plane may hold one more valid page (dynamic and late allocation)."""
     return _room(dev, plane) > 0
 
 
 @inlined
 def plane_from_cursor(dev, die_number, k):
-    """Return the `k`-th plane of a die, counted upwards from its plane cursor and wrapping."""
+    """Return the `k`-th plane of a die, counted upwards from the die's plane cursor, with wrap-around."""
     params = dev.params[0]
     within = remainder(dev.die[die_number].plane_cursor + k, params.planes_per_die)
     return within * params.dies + die_number
@@ -48,7 +48,7 @@ def pass_plane(dev, plane):
 
 @kernel
 def allocate_die(dev):
-    """Return the die whose estimated end of work is earliest (dynamic allocation; untimed also late)."""
+    """Return the die with the earliest estimated end of work; on a tie, the first one from the die cursor."""
     params, control = dev.params[0], dev.control[0]
     best = np.int64(control.die_cursor)
     best_time = max(dev.die[best].estimate_ns, control.now)
@@ -68,7 +68,7 @@ def pass_die(dev, die_number):
 
 @kernel
 def emptiest_plane(dev):
-    """Return the plane that can hold most additional valid pages."""
+    """Return the plane that may hold most additional valid pages; on a tie, the lowest."""
     best = 0
     for plane in range(1, dev.params[0].planes):
         if _room(dev, plane) > _room(dev, best):
@@ -78,7 +78,7 @@ def emptiest_plane(dev):
 
 @inlined
 def redirect_write(dev, die_number):
-    """Move a write from a die without room in its planes to the die of the plane with most room."""
+    """Move the first write of a die whose planes have no room to the queue of the emptiest plane's die."""
     params = dev.params[0]
     number = pop_write(dev, dev.die[die_number])
     target = remainder(emptiest_plane(dev), params.dies)

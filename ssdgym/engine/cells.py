@@ -9,7 +9,7 @@ from ssdgym.engine.operations import family_forget_page
 
 @kernel
 def wears_out(dev, block, mask):
-    """Return whether a block is worn out after an erase of these sub-blocks, which is already counted."""
+    """Return whether an erase of the sub-blocks of `mask`, which is already counted, has worn out a block."""
     params = dev.params[0]
     ends = False
     for s in range(params.sub_blocks):
@@ -33,7 +33,7 @@ def strain(dev, sub):
 
 @inlined
 def count_retired(dev):
-    """Count a block that has been retired."""
+    """Count one more retired block."""
     life = dev.life[0]
     if life.retired_blocks == 0:
         life.first_lost_at = dev.control[0].clock
@@ -54,13 +54,13 @@ def is_over(dev):
 
 @inlined
 def end_life(dev):
-    """End the life of the device: it carries out no more requests."""
+    """End the life of the device, after which it carries out no request."""
     dev.life[0].over = 1
 
 
 @kernel
 def settle_for(dev, pages):
-    """Give up all logical pages but the first `pages`; end the device's life if it cannot shrink so far."""
+    """Give up all logical pages except the first `pages`; end the device's life if it may not do that."""
     params, life = dev.params[0], dev.life[0]
     before = np.int64(life.capacity)
     if pages >= before:

@@ -29,10 +29,10 @@ KINDS = ("ERASE", "PLACE", "RELOCATE", "REGION", "MERGE", "IDLE", "ALLOCATE", "L
 TRACKERS = len(KINDS)
 #: Number of the kinds between PLACE and IDLE, whose rules hook no events.
 _SKIPPED = IDLE - PLACE - 1
-#: Bit of `external`: the stream chosen for the first page of a request holds for all its pages.
+#: Bit of `external`: the stream chosen for the first page of a request holds for all pages of the request.
 WHOLE_REQUESTS = 1 << 16
-#: Bits of `external`: which REGION decisions are taken outside the engine, those about parts of groups that
-#: leave the write buffer, and those about subpages of a region that is collected.
+#: Bits of `external` for the two sorts of REGION decisions that can be taken outside the engine: those about
+#: parts of groups that leave the write buffer, and those about subpages of a region that is collected.
 ASK_FLUSHES, ASK_COLLECTED = 1 << 17, 1 << 18
 #: Most parameters of a rule.
 MAX_PARAMETERS = 64
@@ -44,16 +44,16 @@ PAGE_EVENTS = (
     "written",  # the page has been programmed for the host
     "relocated",  # garbage collection has moved the page
     "trimmed",
-    "invalidated",  # its data is overwritten (then "written" follows) or trimmed
+    "invalidated",  # the page's old data is overwritten (then "written" follows) or trimmed
 )
 BLOCK_EVENTS = (
     "opened",  # the block has been opened for a stream
     "closed",  # the block was open and is full
     "scattered",  # a page of a block in the pool has been programmed; the block may be full now
-    "collected",  # the block has become a victim; no page of it has been moved
-    "erased",  # the block is about to be erased
-    "recycled",  # the block, or a part, has been erased; it is in the pool, or retired
-    "attached",  # no block: the rule is attached to a plane, which may hold data
+    "collected",  # the block has become a victim, and none of its pages has been moved yet
+    "erased",  # the block, or some of its sub-blocks, are about to be erased
+    "recycled",  # the erase is done; the block is in the pool, retired or, in a plane given up, only indexed
+    "attached",  # the rule is attached to a plane, which may hold data; the hook receives block -1
 )
 DIE_EVENTS = (
     "answered",  # a decision about the die has been taken
@@ -64,52 +64,52 @@ EVENTS = {name: 1 << k for k, name in enumerate((*PAGE_EVENTS, *BLOCK_EVENTS, *D
 WRITTEN, RELOCATED, TRIMMED, INVALIDATED = (EVENTS[name] for name in PAGE_EVENTS)
 OPENED, CLOSED, SCATTERED, COLLECTED, ERASED, RECYCLED, ATTACHED = (EVENTS[name] for name in BLOCK_EVENTS)
 ANSWERED, RESUMED = (EVENTS[name] for name in DIE_EVENTS)
-#: Further bits of `hooks`: the placement has a `period` function (plain Python, called between two steps); a
-#: rule or an agent decides about idle dies; the rule for idle dies has an oracle; a rule chooses the free
-#: block that is opened.
+#: Further bits of `hooks`. PERIOD: the engine stops for the placement's `period` function (plain Python).
+#: IDLES: a rule or agent decides about idle dies. ORACLE: the rule for idle dies reads the next arrival.
+#: ALLOCATES: a rule chooses the free block that is opened.
 PERIOD, IDLES, ORACLE, ALLOCATES = (1 << len(EVENTS) + k for k in range(4))
 
 #: A *target* says where a page is programmed. A target below MAX_STREAMS is a stream: the page goes to the
 #: open block of the stream. Any other target is MAX_STREAMS + the number of a sub-block of a block in the
-#: plane's pool: the page goes to the sub-block, and the block stays in the pool. If OPENS is added, the block
-#: is first opened for stream 0, which must have no open block, and written until it is full.
+#: plane's pool: the page goes to the sub-block, and the block stays in the pool. If OPENS is added to such a
+#: target, the block is first opened for stream 0, which must have no open block.
 OPENS = 1 << 30
 
-#: Answers to an IDLE decision taken outside the engine: most commands of background GC before the next
-#: decision. The erase of a round ends them; the last answer means all commands up to the erase.
+#: Answers to an IDLE decision taken outside the engine: how many commands of background GC the die may run
+#: before its next decision is due. A round's erase is the last of them; TO_THE_END: all commands up to it.
 TO_THE_END = 1 << 30
 IDLE_STEPS = (0, 1, 2, 4, 8, 16, 32, TO_THE_END)
 
-#: A rule: addresses of its function and hooks (0: none), the bits of the events it hooks, its parameters.
+#: A rule: addresses of its function and hooks (0: none), bits of the events that it hooks, its parameters.
 RULE = np.dtype(
     [
         ("choose", "i8"),
-        ("hook", "i8", (len(EVENTS),)),  # addresses by event
+        ("hook", "i8", (len(EVENTS),)),  # addresses of hooks, by number of the event
         ("hooks", "i8"),
         ("parameters", "f8", (MAX_PARAMETERS,)),
-        ("constants", "i8"),  # address of the constants that its function reads; 0: none
+        ("constants", "i8"),  # address of a record of constants that the function reads; 0: none
     ]
 )
 PAIRS_TYPE = typeof(np.zeros(MAX_PAIRS, ERASE_PAIR))
 
 _VIEW, _PLANE, _PAGE, _BLOCK = types.int64, types.int64, types.int64, types.int64
-#: (view, plane, parameters, erase set to fill) -> number of pairs filled, 0 for none.
+#: (view, plane, parameters, erase set to fill) -> number of pairs filled; 0: the rule has chosen no set.
 ERASE_SHAPE = types.int64(_VIEW, _PLANE, PARAMETERS, PAIRS_TYPE)
-#: (view, plane, logical page, page it is relocated from or -1, parameters) -> target.
+#: (view, plane, logical page, physical page that is relocated or -1 for a host page, parameters) -> target.
 PLACE_SHAPE = types.int64(_VIEW, _PLANE, types.int64, _PAGE, PARAMETERS)
-#: (view, die, ns to the next arrival or -1, parameters) -> commands; or -ns: decide again after these ns.
+#: (view, die, ns to the next arrival or -1, parameters) -> number of commands; or -t: call again after t ns.
 IDLE_SHAPE = types.int64(_VIEW, types.int64, types.int64, PARAMETERS)
 #: (view, plane, stream, parameters) -> block of the pool.
 ALLOCATE_SHAPE = types.int64(_VIEW, _PLANE, types.int64, PARAMETERS)
-#: (view, plane, parameters) -> closed block of the plane, -1 for none.
+#: (view, plane, parameters) -> indexed block of the plane, -1 for none.
 LEVEL_SHAPE = types.int64(_VIEW, _PLANE, PARAMETERS)
-#: (plans (K,) PLAN, case (1,) CASE, parameters) -> candidate.
+#: (plans (K,) PLAN, case (1,) CASE, parameters) -> number of a candidate.
 MERGE_SHAPE = types.int64(typeof(np.zeros(1, PLAN)), typeof(np.zeros(1, CASE)), PARAMETERS)
-#: Hook (view, plane, logical page, the page that held it or -1, the page that holds it or -1, parameters).
+#: Hook (view, plane, logical page, its old physical page or -1, its new physical page or -1, parameters).
 PAGE_EVENT = types.void(_VIEW, _PLANE, types.int64, _PAGE, _PAGE, PARAMETERS)
 #: Hook (view, plane, block or -1, parameters).
 BLOCK_EVENT = types.void(_VIEW, _PLANE, _BLOCK, PARAMETERS)
-#: Hook (view, die, its commands or ns, parameters).
+#: Hook (view, die, number, parameters); the number is explained in `die_event`.
 DIE_EVENT = types.void(_VIEW, types.int64, types.int64, PARAMETERS)
 #: Signatures of a rule's function, by kind of decision, and of its hooks, by event.
 SHAPES = {
@@ -136,10 +136,10 @@ _die_event_at = function_at(types.FunctionType(DIE_EVENT))
 
 
 class Decider(NamedTuple):
-    """Who takes the decisions of a device during a call of the engine."""
+    """Who takes the decisions of a device during a call of the engine: rules, or code outside."""
 
     external: Any  # int64: bit 1 << kind for every kind that is decided outside the engine
-    rules: Any  # (kinds + trackers,) RULE
+    rules: Any  # (kinds + trackers,) RULE: the rule of each kind of decision, then the trackers
     pairs: Any  # (MAX_PAIRS,) ERASE_PAIR: scratch that victim rules write erase sets to
     hooks: Any  # int64: bits of the events that rules hook; PERIOD, IDLES, ORACLE, ALLOCATES
     victim_view: Any  # int64: handle of the view of the victim rule
@@ -157,7 +157,7 @@ def device_type(arrays: Arrays) -> Any:
 
 
 def no_rules() -> np.ndarray:
-    """Make empty rules, (kinds,) RULE, for a device whose decisions are all taken outside the engine."""
+    """Make empty rules, (kinds,) RULE, for calls in which no rule is called."""
     return np.zeros(len(KINDS), RULE)
 
 
@@ -175,7 +175,7 @@ def is_external(dev, kind):
 
 @inlined
 def request_action(dev, kind, plane, subject):
-    """Return the action taken outside the engine; without one, make the decision due and return PENDING."""
+    """Return the action stored for a decision; if there is none, make the decision due and return PENDING."""
     control = dev.control[0]
     answer = np.int64(control.answer)
     control.answer = -1
@@ -189,7 +189,7 @@ def request_action(dev, kind, plane, subject):
 
 @inlined
 def store_action(dev, action, answers):
-    """Store the action (0 to `answers` - 1) for the decision that is due; return OK or ILLEGAL_ANSWER."""
+    """Store an action for the decision that is due; return ILLEGAL_ANSWER unless 0 <= action < `answers`."""
     if action < 0 or action >= answers:
         return np.int64(ILLEGAL_ANSWER)
     dev.control[0].answer = action
@@ -210,7 +210,7 @@ def sub_block_at(target):
 
 @inlined
 def _is_target(dev, plane, target):
-    """Return whether a target is a sub-block with unwritten pages of a block in a plane's pool."""
+    """Return whether a sub-block that a target names is in a plane's pool, has room, and may be opened."""
     params, sub = dev.params[0], sub_block_at(target)
     first, count = plane * np.int64(params.blocks) * params.sub_blocks, params.blocks * params.sub_blocks
     if sub < first or sub >= first + count or dev.sub_block[sub].written == params.pages_per_sub_block:
@@ -221,7 +221,7 @@ def _is_target(dev, plane, target):
 
 @inlined
 def target_by(dev, number, plane, lpn, source):
-    """Return the target that rule `number` chooses for a page; ILLEGAL_ANSWER if there is no such target."""
+    """Return the target that rule `number` chooses for a page; ILLEGAL_ANSWER if it is no legal target."""
     rule = dev.decider.rules[number]
     target = _place_rule_at(rule.choose)(
         dev.decider.place_view, plane, lpn, source, pointer_to(rule.parameters, 0)
@@ -235,7 +235,10 @@ def target_by(dev, number, plane, lpn, source):
 
 @inlined
 def idle_by_rule(dev, die_number, gap_ns):
-    """Return how many GC commands the rule grants an idle die; `-t`: call the rule again after `t` ns."""
+    """Return how many GC commands the rule lets an idle die run; `-t`: call the rule again after `t` ns.
+
+    `gap_ns` is the time to the next arrival, -1 if the rule may not read it.
+    """
     rule = dev.decider.rules[IDLE]
     view, parameters = dev.decider.idle_view, pointer_to(rule.parameters, 0)
     return _idle_rule_at(rule.choose)(view, die_number, gap_ns, parameters)
@@ -264,19 +267,19 @@ def merge_by(rule, plans, case):
 
 @inlined
 def decision_code(dev):
-    """Return the status of a device that waits for a decision."""
+    """Return the status of a device with a due decision: FIRST_DECISION + the kind of the decision."""
     return np.int64(FIRST_DECISION) + np.int64(dev.control[0].decision_kind)
 
 
 @inlined
 def status_of(dev, code):
-    """Return the status for a code below 0: for PENDING, that of the decision due; otherwise the error."""
+    """Return the status for a code below 0: for PENDING that of the decision due, otherwise the code."""
     return decision_code(dev) if code == PENDING else np.int64(code)
 
 
 @inlined
 def _view_of(decider, kind):
-    """Return the view of the rule of a kind, or of a tracker."""
+    """Return the handle of the view of the rule of a kind, or of a tracker (`kind` is its number)."""
     if kind == IDLE:
         return decider.idle_view
     if kind in (ALLOCATE, LEVEL):
@@ -298,7 +301,7 @@ def listener(k):
 
 @inlined
 def hooked_by(rules):
-    """Return the bits of all events that any rule hooks."""
+    """Return the bits (EVENTS and further bits of `hooks`) of all events that some rule hooks."""
     events = np.int64(0)
     for k in range(listeners(rules)):
         events |= rules[listener(k)].hooks
@@ -307,7 +310,7 @@ def hooked_by(rules):
 
 @inlined
 def _follows(attached, kind):
-    """Return whether a rule gets events; a victim rule or placement gets them once it is attached."""
+    """Return whether hooks of a rule are called: for a victim rule or placement, only once it is attached."""
     return kind > PLACE or attached & (1 << kind) != 0
 
 
@@ -393,6 +396,6 @@ def _die_event(decider, event, die_number, number):
 
 @inlined
 def die_event(dev, event, die_number, number):
-    """Call the hooks of an idle die's event: ANSWERED with the rule's answer, RESUMED with the idle ns."""
+    """Call the hooks of ANSWERED (`number`: commands, or `-t` for a wait of `t` ns) or RESUMED (idle ns)."""
     if dev.decider.hooks & event:
         _die_event(dev.decider, event, die_number, number)

@@ -1,8 +1,8 @@
 """The entry points for one device: create, advance, apply a decision, count lost pages.
 
-An entry takes the address at which `bind_device` has stored the device. So a device is unpacked once for any
-number of calls, and entries are quick to compile and to call. The untimed and the event-driven loop are
-compiled separately, each at its first use.
+The argument of an entry is the address at which `bind_device` has stored a device. So a device is unpacked
+once for any number of calls. The untimed and the event-driven loop are compiled separately, each at its first
+use.
 """
 
 from functools import cache
@@ -26,7 +26,7 @@ from ssdgym.requests import REQUEST
 
 @operation(optional=True)
 def count_lost_pages(dev):
-    """Count mapped logical pages whose physical page does not hold their newest version."""
+    """Count mapped logical pages whose physical page does not hold their current version."""
     lost = 0
     for lpn in range(dev.params[0].logical_pages):
         logical = dev.logical[lpn]
@@ -46,8 +46,8 @@ def bind_device(state, i, rules, external, pairs, address):
     """Store device `i` of a batch and its rules at an address, with which entries are then called.
 
     `rules` (kinds + trackers,) RULE decide, except for the kinds in the bit set `external`; `pairs`
-    (MAX_PAIRS,) is scratch. The address has room for `TUPLES` tuples. The stored device is
-    valid while the arrays exist and its parameters do not change.
+    (MAX_PAIRS,) is scratch. The address has room for `TUPLES` tuples of `STORED_BYTES` bytes. The stored
+    device is valid while the arrays exist and its parameters do not change.
     """
     operations.family_bind(state, i, rules, external, pairs, address)
 
@@ -84,7 +84,7 @@ def advance(
         requests: (m,) REQUEST, the present chunk of input. The first `control.cursor` requests are done.
         last: whether no more input follows.
         rules: (kinds + trackers,) RULE, the rules that take the decisions of kinds not in `external`.
-        external: set of the kinds that are decided outside the engine, bit `1 << kind`.
+        external: bit `1 << kind` for each kind that is decided outside the engine.
         pairs: (MAX_PAIRS,) ERASE_PAIR, scratch.
 
     Returns:
@@ -111,8 +111,8 @@ def add_family(name: str, arrays: Arrays, versions: dict[Any, Any]) -> Family:
     Args:
         name: value of `ftl.mapping` in the configuration of a device.
         arrays: arrays of a batch of the family's devices.
-        versions: the family's versions of [`operations`][ssdgym.engine.operations], and of those operations
-            of [`loop`][ssdgym.engine.loop] and of this module whose default it replaces.
+        versions: function that the family defines for each operation, of
+            [`operations`][ssdgym.engine.operations], [`loop`][ssdgym.engine.loop] or this module.
     """
     loop_at = function_at(types.FunctionType(_loop_signature(arrays)))
 
@@ -152,7 +152,7 @@ def _timed_loop(dev, requests, last):
 
 @inlined
 def _ended(dev, status):
-    """Return `status`, or end the life of the device if lost blocks leave no space or no victim."""
+    """Return `status`; if lost blocks are why no space or victim is left, end the life of the device."""
     if status in (OUT_OF_SPACE, NO_VICTIM) and has_lost(dev):
         end_life(dev)
         status = np.int64(END_OF_LIFE)
@@ -189,7 +189,7 @@ def loop_addresses(state: State) -> np.ndarray:
 
 @inlined
 def settled(dev, status):
-    """Return `status`; if it is OK, the decision is no longer due, and the device can continue."""
+    """If `status` is OK, mark the due decision as taken, so that the device can continue; return `status`."""
     if status == OK:
         control = dev.control[0]
         control.decision_plane = -1
@@ -238,7 +238,7 @@ def _count_lost(dev):
 
 
 def count_lost(state: State, i: int) -> int:
-    """Count mapped logical pages whose physical page does not hold their newest version."""
+    """Count mapped logical pages whose physical page does not hold their current version."""
     return int(call_on(_count_lost, state, i))
 
 

@@ -1,4 +1,4 @@
-"""Contents of pages, wear, physical addresses, durations of commands. Only this module writes pages."""
+"""Contents of pages, erase counts, physical addresses, durations of commands."""
 
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from ssdgym.engine.core.records import SOFTWARE
 
 @inlined
 def sub_block_of(params, ppn):
-    """Return the sub-block of a physical page, numbered through the whole device."""
+    """Return the number, counted over the whole device, of a physical page's sub-block."""
     return quotient(ppn, params.pages_per_sub_block)
 
 
@@ -43,7 +43,7 @@ def beside(params, mask):
 
 @inlined
 def neighbours_of(params, mask):
-    """Return the mask of sub-blocks that are emptied but not erased with `mask` (software isolation)."""
+    """Return the sub-blocks, a mask, that are only emptied when `mask` is erased (software isolation)."""
     if params.isolation == SOFTWARE:
         return beside(params, mask)
     return NONE
@@ -74,10 +74,10 @@ def valid_in(dev, block, mask):
     return valid
 
 
-# Only the following functions write pages, the counts of pages of a sub-block, and wear.
+# Only the following functions write `physical`, `sub_block` and `disturbed`.
 #
 # In the page family, the pages of a sub-block are programmed in order: page k is written iff k is below
-# `written`. `erase_cells`, the audit and the moves of a GC round rely on this order.
+# `written`. `erase_cells`, the count of lost pages and the moves of a GC round rely on this order.
 
 
 @inlined
@@ -98,7 +98,7 @@ def check_page(dev, lpn, ppn):
 
 @inlined
 def program_page(dev, ppn, lpn, version):
-    """Program a page with a version of a logical page."""
+    """Store in a physical page which version of which logical page is programmed to it."""
     page = dev.physical[ppn]
     page.lpn = lpn
     page.version = version
@@ -106,7 +106,7 @@ def program_page(dev, ppn, lpn, version):
 
 @inlined
 def count_written(dev, sub, pages):
-    """Count `pages` pages as programmed in a sub-block; return how many of its pages are written now."""
+    """Count `pages` more pages of a sub-block as written; return the sub-block's number of written pages."""
     record = dev.sub_block[sub]
     record.written += pages
     return record.written
@@ -114,7 +114,7 @@ def count_written(dev, sub, pages):
 
 @inlined
 def invalidate_pages(dev, sub, pages):
-    """Count `pages` pages of a sub-block as invalid."""
+    """Count `pages` more pages of a sub-block as invalid."""
     dev.sub_block[sub].invalid += pages
 
 
@@ -140,13 +140,13 @@ def erase_cells(dev, block, mask):
 # The smallest partial blocks are the sub-blocks. Partial blocks are numbered as a heap: 1 is the block, `k`
 # has the halves `2 k` and `2 k + 1`. A page is erased iff its `lpn` is -1.
 
-#: Disturbances are counted up to this number, which is above any tolerance.
+#: Disturbances of a sub-block are counted up to this number, which is above any tolerance.
 _MOST_DISTURBED = 255
 
 
 @inlined
 def level_of(node):
-    """Return the level of a partial block: how often a block is halved to get it."""
+    """Return the level of partial block `node`: how many times a block is halved to get the partial block."""
     level = np.int64(0)
     while node >> (level + 1):
         level += 1
@@ -155,7 +155,7 @@ def level_of(node):
 
 @inlined
 def leaves_of(levels, node):
-    """Return a partial block's first sub-block, numbered within the block, and its number of sub-blocks."""
+    """Return a partial block's first sub-block, numbered in the block, and how many sub-blocks it has."""
     level = level_of(node)
     count = np.int64(1) << (levels - level)
     return (node - (np.int64(1) << level)) * count, count
@@ -163,7 +163,7 @@ def leaves_of(levels, node):
 
 @kernel
 def _disturb(dev, sub, tolerance):
-    """Count an erase next to a sub-block; return how many valid pages of the sub-block this destroys."""
+    """Count an erase next to a sub-block; return how many valid pages of the sub-block the erase destroys."""
     params = dev.params[0]
     if dev.disturbed[sub] < _MOST_DISTURBED:
         dev.disturbed[sub] += 1
@@ -178,10 +178,10 @@ def _disturb(dev, sub, tolerance):
 
 @kernel
 def erase_part(dev, block, first, count, tolerance):
-    """Erase `count` sub-blocks of a block, from number `first` on, and disturb the sub-blocks next to them.
+    """Erase `count` sub-blocks of a block, beginning with number `first`; disturb the sub-blocks beside them.
 
-    Data survives `tolerance` disturbances, or any number if `tolerance` is -1. Returns the numbers of erased
-    pages that were programmed, of erased pages that were invalid, and of valid pages destroyed next to them.
+    Data survives `tolerance` disturbances, or any number if `tolerance` is -1. Returns three numbers: of
+    erased pages that were written, of erased pages that were invalid, of valid pages destroyed beside them.
     """
     params = dev.params[0]
     base, pages = block * np.int64(params.sub_blocks), np.int64(params.pages_per_sub_block)
@@ -205,16 +205,16 @@ def erase_part(dev, block, first, count, tolerance):
     return written, invalid, spoiled
 
 
-#: Duration of a phase that a command does not have (a phase of 0 ns still has an event).
+#: Duration of a phase that a command does not have. A phase of 0 ns, in contrast, has an event.
 NO_PHASE = -1
 
 
 class Phases(NamedTuple):
     """Durations of the phases of a command, ns."""
 
-    array_ns: Any  # before the transfer
-    transfer_ns: Any  # on the channel; if NO_PHASE, the command ends after its first phase
-    after_ns: Any  # after the transfer
+    array_ns: Any  # on the die, before the transfer; NO_PHASE: the command begins with its transfer
+    transfer_ns: Any  # on the channel; NO_PHASE: the command ends after its first phase
+    after_ns: Any  # on the die, after the transfer
 
 
 @inlined
@@ -247,5 +247,5 @@ def erase_phases(params):
 
 @inlined
 def duration_of(phases):
-    """Return the nominal time of a command, without waiting for its channel, ns."""
+    """Return the nominal time of a command: ns, without waits for its channel."""
     return max(phases.array_ns, 0) + max(phases.transfer_ns, 0) + phases.after_ns

@@ -1,4 +1,4 @@
-"""The two loops of every FTL family, untimed and event-driven, and operations of a family that they call.
+"""The two loops of every FTL family, untimed and event-driven, and default versions of operations they call.
 
 The untimed loop carries out one page after the other, and GC whenever it is due. In the event-driven loop
 pages become transactions, idle dies start commands, and time advances to the next event or arrival.
@@ -20,20 +20,20 @@ from ssdgym.requests import FLUSH, READ, WRITE
 
 @inlined
 def lpn_of(dev, request):
-    """Return the next logical page of a request, modulo the remaining pages if the device may shrink."""
+    """Return the next logical page of a request, modulo the number of pages left if the device may shrink."""
     lpn = np.int64(request.lpn) + dev.control[0].offset
     return remainder(lpn, dev.life[0].capacity) if dev.params[0].shrinks else lpn
 
 
 @operation(optional=True)
 def part_pages(dev, request):
-    """Return how many pages of a request are carried out, or admitted, at once."""
+    """Return how many pages of a request the next step carries out or admits."""
     return np.int64(1)
 
 
 @operation(optional=True)
 def trim(dev, request):
-    """Trim the next page of a request, and all versions of it under way."""
+    """Unmap the next page of a trim request, and drop the page's versions under way."""
     operations.family_forget_page(dev, lpn_of(dev, request))
     dev.counters[0].host_pages_trimmed += 1
 
@@ -43,7 +43,7 @@ def trim(dev, request):
 
 @operation(optional=True)
 def is_at_horizon(dev):
-    """Return whether the run ends here: as many host pages as the horizon allows have been written."""
+    """Return whether the run ends here: as many host pages as the horizon allows have been admitted."""
     return dev.control[0].admitted_pages >= dev.control[0].horizon
 
 
@@ -60,7 +60,7 @@ def do_read(dev, request):
 
 @operation(optional=True)
 def do_flush(dev):
-    """Write some pages of the write buffer to flash; return whether the flush is over, and a status."""
+    """Begin a write of buffered pages, if any; return whether the flush is over, and a status."""
     return True, np.int64(OK)
 
 
@@ -114,15 +114,15 @@ def run_untimed(dev, requests):
 
 @operation(optional=True)
 def has_window(dev):
-    """Return whether enough transactions are free for the next page of a request."""
+    """Return whether enough transactions are free to admit the next page of a request."""
     return dev.control[0].free_transactions > 0
 
 
 @operation(optional=True)
 def start_next(dev, requests):
-    """Start the next request, if it has arrived and may start.
+    """Start the next request, if it has arrived and may start; return OK if the state has changed.
 
-    Returns OK if the state has changed, AGAIN if it has not, a decision that is due, or an error.
+    Otherwise returns AGAIN, a decision that is due, or an error.
     """
     control = dev.control[0]
     if not transactions.arrived(dev.params[0], control, requests[control.cursor]):
@@ -208,14 +208,14 @@ def page_ended(dev, die_number, number, command):
 
 @inlined
 def _has_input(dev, requests):
-    """Return whether a page is left to admit: input is left, and the horizon is not reached."""
+    """Return whether a page is left to admit: there is input, and the horizon is not reached."""
     control = dev.control[0]
     return control.cursor < requests.shape[0] and control.admitted_pages < control.horizon
 
 
 @inlined
 def _offer_write(dev):
-    """Make an idle die ready that can take a write of the device's queue (late); return whether one can."""
+    """Make an idle die with room ready for a write of the device's queue (late); return whether one is."""
     params, control = dev.params[0], dev.control[0]
     if params.allocation != LATE or control.write_head < 0:
         return False
@@ -231,7 +231,7 @@ def _offer_write(dev):
 
 @inlined
 def _known_arrival(dev, requests):
-    """Return the next request's arrival, for oracles: -1 in a closed loop, NEVER without a next request."""
+    """Return when the next request arrives, ns, for oracles: -1 in a closed loop, NEVER if there is none."""
     control = dev.control[0]
     if dev.params[0].queue_depth > 0:
         return np.int64(-1)
@@ -244,7 +244,7 @@ def _known_arrival(dev, requests):
 
 @inlined
 def _next_arrival(dev, requests):
-    """Return the next request's arrival if its admission waits for nothing else; otherwise NEVER."""
+    """Return when the next request arrives, ns, if its start waits for nothing else; otherwise NEVER."""
     control = dev.control[0]
     if control.slot >= 0 or dev.params[0].queue_depth > 0:
         return NEVER
@@ -276,7 +276,7 @@ def _carry_out_event(dev):
 
 @inlined
 def _pass_time(dev, requests, last_ns):
-    """Advance to the next event or arrival, whichever is earlier; return OK, STUCK or OUT_OF_TIME."""
+    """Advance to the next event or arrival before `last_ns`, or at it; return OK, STUCK or OUT_OF_TIME."""
     arrival_ns = _next_arrival(dev, requests)
     event_ns = events.next_event_ns(dev)
     if min(event_ns, arrival_ns) > last_ns:
@@ -292,7 +292,7 @@ def _pass_time(dev, requests, last_ns):
 def run_timed(dev, requests, last):
     """Run until input or horizon ends and nothing is outstanding, or a decision is due outside the engine.
 
-    If `last` is false, more input will follow, and the end of `requests` stops the device at once.
+    If `last` is false, more input will follow, and the device stops as soon as `requests` are admitted.
     """
     control = dev.control[0]
     periodic, oracle = dev.decider.hooks & PERIOD != 0, dev.decider.hooks & ORACLE != 0
@@ -312,7 +312,7 @@ def run_timed(dev, requests, last):
             if control.free_transactions == dev.params[0].window_pages:
                 return np.int64(HORIZON if at_horizon else INPUT_ENDED)
         may_admit = has_input and has_window(dev)
-        # Admit all pages of a request before dispatching: only then can several planes write together.
+        # Admit all pages of a request before dies are dispatched, so that several planes can write together.
         if may_admit and control.slot >= 0 and goes_on != DISPATCH:
             status = np.int64(admit_page(dev, requests[control.cursor]))
             if status != OK and status != AGAIN:

@@ -19,27 +19,27 @@ from ssdgym.requests import REQUEST
 
 
 class ObservationSpec(NamedTuple):
-    """What an observation contains (features, proposers), and the rules that take the other decisions."""
+    """What an observation of K candidates contains, and the rules of the decisions not taken outside."""
 
     rules: Any  # (kinds + trackers,) RULE: rules of the decisions not taken outside the engine
     external: Any  # int64: set of the kinds that are decided outside the engine
-    proposers: Any  # (n,) RULE: victim rules whose picks are always among the candidates; or merge rules
-    every: Any  # bool: list all erase sets at fixed places
-    most_blocks: Any  # int64: most blocks of the erase sets that no proposer has picked
+    proposers: Any  # (n,) RULE: victim rules (or merge rules) whose picks are always among the candidates
+    every: Any  # bool: the candidates are all erase sets of the plane, each at a fixed place
+    most_blocks: Any  # int64: most blocks of an erase set that no proposer has picked
     pairs: Any  # (MAX_PAIRS,) ERASE_PAIR: scratch
-    # The description of an ERASE decision.
+    # Used for ERASE and LEVEL decisions; `context_features` and `decision` for all kinds.
     candidate_features: Any = np.zeros(0, observed.FEATURE)
     context_features: Any = np.zeros(0, observed.FEATURE)
     proposed_columns: Any = np.zeros(0, np.int64)  # (proposers,): column that marks each pick, or -1
-    sampled_pages: Any = 0  # int64: pages of a block that are sampled to count updates
+    sampled_pages: Any = 0  # int64: pages of a block that are sampled to count host writes; 0: none
     tallies: Any = np.zeros(0, observed.CANDIDATE)  # (K,): scratch
     decision: Any = np.zeros(1, observed.DECISION)  # scratch
-    keys: Any = np.zeros(0, np.int64)  # (K,): scratch
+    keys: Any = np.zeros(0, np.int64)  # (K,): scratch, hashes of candidates
     outside: Any = np.zeros(1, observed.OUTSIDE)  # output: the first value out of its bounds
-    # The descriptions of other kinds of decisions, by observers that are compiled when they are used.
-    observers: Any = np.zeros(len(KINDS), np.int64)  # addresses by kind; 0: described as ERASE
+    # Used for other kinds of decisions. An observer is compiled when it is first used.
+    observers: Any = np.zeros(len(KINDS), np.int64)  # addresses of observers by kind; 0: described as ERASE
     stream_features: Any = np.zeros(0, observed.FEATURE)  # their columns follow those of `candidate_features`
-    page_features: Any = np.zeros(0, observed.FEATURE)  # in the context they follow `context_features`
+    page_features: Any = np.zeros(0, observed.FEATURE)  # in the context, they follow `context_features`
     stream_columns: Any = np.zeros(0, np.int64)  # columns of picks of the placement and the trackers, or -1
     streams: Any = np.zeros(0, observed.STREAM_SEEN)  # (K,): scratch
     page: Any = np.zeros(1, observed.PAGE_SEEN)  # scratch
@@ -48,10 +48,10 @@ class ObservationSpec(NamedTuple):
     answer_columns: Any = np.zeros(0, np.int64)  # column of the pick of the device's idle rule, or -1
     answers: Any = np.zeros(0, observed.ANSWER_SEEN)  # (K,): scratch
     die: Any = np.zeros(1, observed.DIE_SEEN)  # scratch
-    # Of the following arrays, only those for the observed kind of decision are not empty.
+    # Used by the other families: only the arrays for their kind of decision, REGION or MERGE, are not empty.
     way_features: Any = np.zeros(0, observed.FEATURE)
     sector_features: Any = np.zeros(0, observed.FEATURE)
-    way_columns: Any = np.zeros(0, np.int64)  # column of the pick of the FTL's own rule, or -1
+    way_columns: Any = np.zeros(0, np.int64)  # column of the pick of the engine's rule for REGION, or -1
     ways: Any = np.zeros(0, observed.WAY_SEEN)  # (K,): scratch
     sector: Any = np.zeros(1, observed.SECTOR_SEEN)  # scratch
     plan_features: Any = np.zeros(0, observed.FEATURE)
@@ -61,20 +61,20 @@ class ObservationSpec(NamedTuple):
 
 
 class ObservationBuffers(NamedTuple):
-    """Arrays for the observation of one device; the caller provides them."""
+    """Arrays that the observation of one device is written to."""
 
-    sets: Any  # (K, MAX_PAIRS) ERASE_PAIR: pairs of a set, then empty masks
-    features: Any  # (K, columns) float32
-    mask: Any  # (K,) int8
-    context: Any  # (columns,) float32
-    proposed: Any  # (proposers,) int32: index of each proposer's pick
+    sets: Any  # (K, MAX_PAIRS) ERASE_PAIR: the erase sets; behind a set's pairs, masks are 0
+    features: Any  # (K, columns) float32: features of the candidates
+    mask: Any  # (K,) int8: 1 if the candidate may be chosen
+    context: Any  # (entries,) float32: features of the decision, its subject and the device
+    proposed: Any  # (proposers,) int32: candidate that each proposer picks, or -1
     taken: Any  # () TAKEN: clock and time of the device's last decision
 
     @classmethod
     def allocate(
         cls, count: int, candidates: int, columns: int, entries: int, proposers: int = 0
     ) -> ObservationBuffers:
-        """Allocate arrays for several devices; the first axis is the device."""
+        """Allocate arrays for `count` devices, with the device as first axis; `entries` is of the context."""
         return cls(
             sets=np.zeros((count, candidates, MAX_PAIRS), ERASE_PAIR),
             features=np.zeros((count, candidates, columns), np.float32),
@@ -86,26 +86,26 @@ class ObservationBuffers(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """Arrays of a step of n devices, except the devices and the specifications of their observations."""
+    """Arrays of a step of n devices. Devices and specifications of observations are stored elsewhere."""
 
     devices: Any  # (n,) int64: addresses at which the devices are stored
     views: Any  # (n,) int64: addresses of the `ObservationBuffers` of the devices
-    visit: Any  # int64: address of the function that is called for each device
+    visit: Any  # int64: address of the function that carries out the step for one device
     tally: Any  # int64: address of the `Tally`
-    loops: Any  # (2,) int64, of `loop_addresses`
-    which: Any  # (n,) int64: the devices of this step come first
-    actions: Any  # (n,) int64: a candidate for each device; -1 leaves the decision due
-    mask: Any  # (n, K) int8: the candidates that may be chosen
-    requests: Any  # (n, m) REQUEST
+    loops: Any  # (2,) int64: result of `loop_addresses`
+    which: Any  # (n,) int64: numbers of the devices in this step; items behind their number are unused
+    actions: Any  # (n,) int64: the candidate chosen for each device; -1: the decision stays due
+    mask: Any  # (n, K) int8: 1 for candidates that may be chosen
+    requests: Any  # (n, m) REQUEST: the present chunk of input of each device
     counts: Any  # (n,) int64: number of requests of each device
     status: Any  # (n,) int64, output: status as `advance` or `apply` returns it
-    outside: Any  # (threads,) OUTSIDE, output
-    words: Any  # int64: how the step is divided among threads
+    outside: Any  # (threads,) OUTSIDE, output: first value out of bounds that each thread has found
+    words: Any  # (m,) int64: how the step is divided among threads; see `stepping`
     portion: Any  # int64: how many devices a thread claims at once
 
     @classmethod
     def allocate(cls, views: ObservationBuffers, requests: int) -> Shared:
-        """Allocate the arrays for these views and `requests` requests for each device."""
+        """Allocate the arrays for the devices of `views`, with at most `requests` requests per device."""
         count = len(views.mask)
         devices, addresses, which, counts, status = np.zeros((5, count), np.int64)
         return cls(
@@ -127,28 +127,31 @@ class Shared(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """Counters of n devices: inputs of the rewards, and values shown after every step."""
+    """Counters of n devices: inputs of the rewards, and values shown after every step.
 
-    ends: Any  # (terms,) int64: row of `counters` behind the last one of each term
-    counters: Any  # (counters, n) int64: addresses, sorted by term
+    A term of a reward is minus the costs, since the device's last reward, of the counts of its counters.
+    """
+
+    ends: Any  # (terms,) int64: number of the row of `counters` behind the last row of each term
+    counters: Any  # (counters, n) int64: addresses of counters, sorted by term
     costs: Any  # (counters, n) float64: cost of one count
-    weights: Any  # (terms,) float64
-    totals: Any  # (terms, n) float64: cost of each device up to its last reward
-    terms: Any  # (terms, n) float64, output
+    weights: Any  # (terms,) float64: factors of the terms in the reward
+    totals: Any  # (terms, n) float64: cost of each term up to the device's last reward
+    terms: Any  # (terms, n) float64, output: each term since the last reward, not weighted
     reward: Any  # (n,) float64, output
     reclaimed: Any  # (n,) int64: pages reclaimed up to the last reward
-    reclaiming: Any  # (2, n) int64: addresses of the counter that is added and the one subtracted
-    reclaimed_pages: Any  # (n,) int64: pages for one count of the added counter
-    price: Any  # (n,) float64
-    unit: Any  # (n,) float64
+    reclaiming: Any  # (2, n) int64: addresses of two counters: reclaimed pages are the first minus the second
+    reclaimed_pages: Any  # (n,) int64: pages for one count of the first of these counters
+    price: Any  # (n,) float64: reward of a reclaimed page
+    unit: Any  # (n,) float64: the sum of terms and reclaimed pages is divided by this number
     pays: Any  # (1,) int64: whether reclaimed pages have a price
-    shown: Any  # (1 + shown, n) int64, output: host pages since the last decision; counters
-    shown_counters: Any  # (shown, n) int64: addresses
+    shown: Any  # (1 + shown, n) int64, output: host pages since the last decision; values of `shown_counters`
+    shown_counters: Any  # (shown, n) int64: addresses of counters
 
 
 @inlined
 def clear_view(dev, view):
-    """Clear picks and context; return the plane of the decision due, otherwise of the last host page."""
+    """Clear picks and context; return the plane of the decision due or, if none is, of the last host page."""
     control = dev.control[0]
     view.proposed[:] = -1
     view.context[:] = np.float32(0.0)
@@ -169,7 +172,7 @@ def note_decision(dev, kind, plane, candidates, taken, decision):
 
 @inlined
 def mark_pick(view, j, pick, column):
-    """Store the candidate that proposer `j` has picked (below 0: none), and mark it in feature `column`."""
+    """Store the candidate that proposer `j` has picked (below 0: none), and mark it with 1 in a column."""
     view.proposed[j] = max(pick, -1)
     if pick >= 0 and column >= 0:
         view.features[pick, column] = np.float32(1.0)
@@ -177,7 +180,7 @@ def mark_pick(view, j, pick, column):
 
 @inlined
 def checked(spec, column, feature, value):
-    """Return the value of a feature, 0 if the value is out of bounds or NaN; store the first such value."""
+    """Return the value of a feature, or 0 if it is NaN or out of bounds; the first such value is stored."""
     if not feature.low <= value <= feature.high:
         outside = spec.outside[0]
         if outside.column == 0:
@@ -209,9 +212,9 @@ def describing_kernel(row: str, about: str) -> Any:
         about: kind, in `FEATURE_SHAPES`, of the features that describe the decision's subject.
 
     Returns:
-        A kernel with the arguments (device, spec, handle of the rules' view, features of an answer, their
-        first column, records of the answers, number of answers, features of the subject, their first entry in
-        the context, record of the subject, buffers to write to).
+        A kernel with the arguments (device, spec, handle of the rules' view, features of an answer, first
+        column of these features, records of the answers, number of answers, features of the subject, first
+        entry of these in the context, record of the subject, `ObservationBuffers` of the device).
     """
     row_feature_at = function_at(types.FunctionType(observed.FEATURE_SHAPES[row]))
     about_feature_at = function_at(types.FunctionType(observed.FEATURE_SHAPES[about]))
@@ -236,7 +239,7 @@ def describing_kernel(row: str, about: str) -> Any:
 
 
 def observer_type(arrays: Arrays) -> Any:
-    """Return numba's signature of the observer of a family: (device, spec, view, plane)."""
+    """Return numba's signature of the observers of a family: (device, spec, buffers, plane)."""
     spec = ObservationSpec(no_rules(), 0, no_rules(), False, 1, np.zeros(MAX_PAIRS, ERASE_PAIR))
     view = ObservationBuffers(*(array[0] for array in ObservationBuffers.allocate(1, 1, 1, 1, 1)))
     return types.void(device_type(arrays), pointer_type(spec), pointer_type(view), types.int64)
@@ -257,6 +260,6 @@ def observer_by_kind(arrays: Arrays) -> Any:
 
 
 def describer(observe: Callable[..., None], arrays: Arrays) -> Callable[[], int]:
-    """Return a function that returns the address of an observer, which its first call compiles."""
+    """Return a getter for the address of an observer; its first call compiles the observer."""
     compiled = cache(lambda: compiled_address(observe, observer_type(arrays)))
     return lambda: compiled()[0]

@@ -1,8 +1,9 @@
 """Operations that each FTL family defines for itself: the stubs that the engine calls.
 
-For example, `family_do_write(dev, request)` calls the function that the device's family names for it, in a
-dictionary of its `family.py`; numba makes this choice at compile time. The stubs are in the order of a write.
-Operations with a body for most families are in `loop` and `entries`.
+For example, `family_do_write(dev, request)` calls the function that the `family.py` of the device's family
+lists for this operation; numba makes the choice at compile time. The stubs are in the order of a write.
+Further operations, with bodies that most families use, are in `loop` and `entries`. `request` is a REQUEST,
+and `requests` (m,) is the present chunk of input.
 """
 
 import numpy as np
@@ -33,7 +34,10 @@ def family_attach_rules(dev):
 
 @operation
 def family_run_loop(dev, address, requests, last):
-    """Call a loop by its address, from [`loop_addresses`][ssdgym.engine.entries.loop_addresses]."""
+    """Call a loop by its address, one of [`loop_addresses`][ssdgym.engine.entries.loop_addresses].
+
+    Arguments and result are those of `run_untimed` and `run_timed` in `loop`.
+    """
 
 
 # -- a page of the host, untimed
@@ -41,16 +45,16 @@ def family_run_loop(dev, address, requests, last):
 
 @operation(optional=True)
 def family_do_work(dev):
-    """Carry out a step of the work that comes before the next page of the host, such as a GC round.
+    """Carry out a step of the work that is due before the next page of the host, such as a GC round.
 
-    Returns OK, AGAIN, NO_WORK if there is no such work, a decision that is due, or an error.
+    Returns OK, AGAIN, NO_WORK if no work is due, the code of a decision that is due, or an error.
     """
     return np.int64(NO_WORK)
 
 
 @operation(optional=True)
 def family_prefetch(dev, requests):
-    """Prefetch the memory that coming requests need."""
+    """Prefetch the memory that the next requests need."""
 
 
 @operation
@@ -94,7 +98,7 @@ def family_dispatch(dev, die_number):
 
 @operation(optional=True)
 def family_can_move(dev, leader, pairs, count):
-    """Return whether planes that have lost blocks have room for all the moves of an erase set."""
+    """Return whether an erase set's planes, which may have lost blocks, have room for all its moves."""
     return True
 
 
@@ -105,7 +109,7 @@ def family_run_round(dev, leader):
 
 @operation(optional=True)
 def family_settle(dev):
-    """React to lost blocks: give up logical pages, or end the life of the device."""
+    """After blocks are lost, give up logical pages or end the life of the device, if needed."""
 
 
 # -- decisions taken outside the engine
@@ -126,5 +130,5 @@ def family_observe(dev, spec, view):
 
 @operation(optional=True)
 def family_is_written(dev, ppn):
-    """Return whether a page has been written since its erase; always true if erased pages have no `lpn`."""
+    """Return whether a page has been written since its erase; True if erased pages are known by `lpn` -1."""
     return True

@@ -1,4 +1,4 @@
-"""GC rounds: when a plane needs a round, how its victims are chosen, and how the round starts."""
+"""GC rounds: when a plane needs GC, how the erase set of a round is chosen, and how the round starts."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ssdgym.engine.operations import family_can_move, family_run_round, family_s
 
 @inlined
 def gc_needed(params, plane):
-    """Return whether the program of a host page makes foreground GC necessary in a plane."""
+    """Return whether foreground GC has to start in a plane in which a host page has been programmed."""
     return plane.free_pages < params.low_free or plane.pool_pages < params.low_pool
 
 
@@ -30,7 +30,7 @@ def _is_short(dev, number):
 
 @inlined
 def is_short(dev, number):
-    """Return whether a plane that has lost blocks has to be collected before it takes a page of the host."""
+    """Return whether a plane whose cells wear out must be collected before it takes a host page."""
     return dev.params[0].endures != 0 and _is_short(dev, number)
 
 
@@ -44,7 +44,7 @@ def set_pair(dev, leader, k, block, mask):
 
 @kernel
 def give_up(dev, plane_number):
-    """Give up a plane that has lost too many blocks to be collected: it takes no more pages."""
+    """Give up a plane that has lost too many blocks to be collected: no page is programmed there any more."""
     plane = dev.plane[plane_number]
     lose_pages(dev, plane_number, max(dev.params[0].valid_limit - plane.gone_pages, 0))
     plane.collecting = 0
@@ -75,7 +75,7 @@ def begin_round(dev, leader, pairs, count):
 
 @kernel
 def start_round(dev, leader, pairs, count):
-    """Check an erase set and start its round; return OK, or the status that says why the set is illegal.
+    """Check an erase set, and start its round; return OK, or the status that says why the set is illegal.
 
     If lost blocks leave no room for the set's moves, the block with most invalid pages is collected instead.
     """
@@ -93,9 +93,10 @@ def start_round(dev, leader, pairs, count):
 
 @inlined
 def choose_victim(dev, plane_number):
-    """Choose the erase set of a plane, outside the engine or by the victim rule, and start its round.
+    """Choose an erase set for a plane by the victim rule, and start its round; return a status.
 
-    If too many blocks are lost to collect any block, the plane is given up, and no round starts.
+    If the decision is taken outside the engine, it becomes due. If lost blocks leave no room to collect any
+    block, the plane is given up: OK is returned, and no round starts.
     """
     decider = dev.decider
     if dev.params[0].endures:
@@ -122,14 +123,14 @@ def ensure_round(dev, plane_number):
 
 @inlined
 def has_round(dev, plane_number):
-    """Return whether a round runs on a plane; `ensure_round` starts none on a plane that is given up."""
+    """Return whether a round runs on a plane."""
     return dev.plane[plane_number].round_leader >= 0
 
 
 @inlined
 def unfinished_plane(dev):
     """Return the lowest plane whose round still has to empty a worn block; -1 for none."""
-    if dev.params[0].endures and dev.params[0].sub_blocks > 1:  # else an erase leaves nothing to empty
+    if dev.params[0].endures and dev.params[0].sub_blocks > 1:  # one sub-block: an erase empties the block
         for plane in range(np.int64(dev.params[0].planes)):
             if has_round(dev, plane):
                 return plane

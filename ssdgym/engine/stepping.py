@@ -1,8 +1,8 @@
 """One step of many devices in one call: apply actions, advance to the next decision, observe, reward.
 
-The arrays of a step are stored for compiled code once, and a step is called with their addresses. Several
-threads may work on one step: each claims devices until none is left. Devices share no state, so it makes no
-difference which thread steps which device.
+The tuples of arrays that a step uses are stored once, and a step is called with their addresses. Several
+threads may work on one step: each claims devices until none is left. Devices share no state, so the result
+does not depend on which thread steps which device.
 """
 
 from collections.abc import Sequence
@@ -24,20 +24,22 @@ from ssdgym.engine.entries import TUPLES, bind_device, loop_addresses, lost_coun
 from ssdgym.engine.observation import ObservationBuffers, ObservationSpec, Shared, Tally
 from ssdgym.engine.operations import family_apply_action, family_observe, family_run_loop
 
-#: Tasks for a device: carry out its action and advance; describe it (after ADVANCE, only at a decision, the
-#: horizon or the end of its life); reward it; show its counters (both after ADVANCE only at a decision).
+#: Tasks for a device: carry out its action and advance; observe it; compute its reward; copy its shown
+#: counters. After ADVANCE a device is observed only at a decision, at the horizon or at the end of its life;
+#: rewards and counters follow only at a decision.
 ADVANCE, DESCRIBE, REWARD, INFO = 1, 2, 4, 8
-#: `Stepper.run` returns NOT_DONE while other threads work, and adds OUT_OF_BOUNDS if a feature was.
+#: `Stepper.run` returns NOT_DONE while other threads work. It adds OUT_OF_BOUNDS if a feature's value is out
+#: of the feature's bounds.
 NOT_DONE, OUT_OF_BOUNDS = -1, 1 << 32
 
-#: Indices in `Shared.words`, whose items are in cache lines of their own: the number of devices not claimed;
-#: of devices done; their tasks; whether only the first thread works; from `_CLAIMED` on, for each thread, the
-#: number of devices that it has claimed and not done.
+#: Indices in `Shared.words`: number of devices not claimed; number of devices done; tasks of the step;
+#: whether only the first thread works; from `_CLAIMED` up, how many devices each thread has claimed and not
+#: done. The used items are `_WORDS_APART` items, a cache line, apart.
 _LEFT, _DONE, _TASKS, _ALONE, _CLAIMED, _WORDS_APART = 0, 8, 16, 24, 32, 8
-#: Iterations of the loop that waits for other threads to end (a quarter of a millisecond or so), and of the
-#: loop that waits for a step (a fifth of that).
+#: Iterations of the loop that waits for other threads (about 0.25 ms), and of the loop in which a helping
+#: thread waits for a step (about 0.05 ms).
 _ROUNDS, _IDLE_ROUNDS = 10_000, 2_000
-#: A thread's share of the devices is claimed in so many parts.
+#: A thread claims its share of the devices, on average, in this number of portions.
 _PARTS = 8
 _LINE = 64
 
@@ -50,7 +52,7 @@ def _is_decision(status):
 
 @inlined
 def _reward(tally, i):
-    """Write the reward of a device since its last reward, and the terms that it sums."""
+    """Compute the reward of a device since its last reward, and the terms of the reward."""
     reward, k = 0.0, 0
     for t in range(tally.ends.shape[0]):
         total = 0.0
@@ -121,7 +123,7 @@ def _work(at, shared, spec, thread):
 
 @inlined
 def _finish(shared, count):
-    """Wait until all devices are done; return how many wait for no decision, or NOT_DONE after a while."""
+    """Wait, for a while, until all devices are done; return NOT_DONE or how many wait for no decision."""
     for _ in range(_ROUNDS):
         if pointer.read(shared.words, _DONE) == count:
             others = np.int64(0)
@@ -149,7 +151,7 @@ def _run(shared, at, spec, which, tasks):
 
 @entry
 def _help(shared, at, spec, thread):
-    """Work on steps until there has been no step for a while."""
+    """Work on steps until there has been no step for `_IDLE_ROUNDS` iterations."""
     idle = 0
     while idle < _IDLE_ROUNDS:
         idle += 1
@@ -164,7 +166,7 @@ _wait = entry(_finish.py_func)
 
 @entry
 def _give_up(shared, thread):
-    """Count as done the devices that a thread has claimed and those that no thread has claimed."""
+    """Count all devices as done that thread `thread`, or no thread, has claimed."""
     left = max(pointer.exchange(shared.words, _LEFT, 0), 0)
     pointer.add_to(shared.words, _DONE, shared.words[_CLAIMED + thread * _WORDS_APART] + left)
 
@@ -192,7 +194,7 @@ def _store_view(views, i, address):
 
 
 class _Memory:
-    """Memory for tuples that compiled code reads, valid as long as this object, and their addresses."""
+    """Memory for tuples that compiled code reads, and their addresses, valid while this object exists."""
 
     def __init__(self, tuples: int) -> None:
         self._bytes = np.zeros(tuples * STORED_BYTES + _LINE, np.uint8)
@@ -213,21 +215,21 @@ class Stepper:
 
     Args:
         state: the devices.
-        numbers: indices of the devices in `views`, `shared` and `tally`, int64.
-        questions: a specification of observations for each thread, with scratch arrays of its own.
+        numbers: index in `views`, `shared` and `tally` of each device of `state`, int64.
+        questions: specification of observations for each thread; no two share scratch arrays.
         views: buffers for the observations. Their arrays have the device as first axis.
-        shared: arrays that other steppers share. `devices` and `views` are filled in.
-        tally: inputs and outputs of the rewards, which other steppers share.
+        shared: arrays of steps, used by all steppers. This stepper's `devices` and `views` are filled in.
+        tally: inputs and outputs of rewards, used by all steppers.
 
     Attributes:
         outside: (threads,) OUTSIDE, the first value out of bounds that each thread has found.
         run: function (which, tasks): carry out tasks, a sum of `ADVANCE`, `DESCRIBE`, `REWARD` and `INFO`,
-            for the devices `which`, int64 (m,). Returns how many of these wait for no decision, plus
-            `OUT_OF_BOUNDS`; or `NOT_DONE`.
-        wait: function (m): wait for a step of m devices; to be called again while it returns `NOT_DONE`.
-        helpers: for each thread except the first, a function that works on steps until it has waited long.
-        give_up: function (thread): count a thread's unfinished devices as done, after code of a user fails.
-        first_invalid: function (which): return the first device whose action may not be chosen, or -1.
+            for the devices `which`, int64 (m,). Returns `NOT_DONE`, or how many of these devices wait for no
+            decision, plus `OUT_OF_BOUNDS` if a feature's value is out of its bounds.
+        wait: function (m): wait for a step of m devices; call it again while it returns `NOT_DONE`.
+        helpers: for each thread except the first, a function that works on steps until none comes.
+        give_up: function (thread): after an error in a thread, count its and all unclaimed devices as done.
+        first_invalid: function (which): return the first of the devices whose action its mask forbids, or -1.
     """
 
     def __init__(
@@ -270,7 +272,7 @@ class Stepper:
         self._count_lost = lost_counter(state)
 
     def _connect(self, shared: Any, at: int, questions: list[int]) -> None:
-        """Compile the functions among the attributes for the type of `shared`, and bind the addresses."""
+        """Set the attributes that are functions: compile them for the type of `shared`, bind addresses."""
         one, two = types.int64, (types.int64, types.int64)
         self.run = partial(entry_for(_run, shared, *two, _NUMBERS, one), at, at, questions[0])
         self.first_invalid = partial(entry_for(_first_invalid, shared, _NUMBERS), at)

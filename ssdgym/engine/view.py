@@ -1,6 +1,6 @@
-"""The view that rules have of a device: the same arrays and names in every family.
+"""The view that rules have of a device: its fields have equal names and dtypes in every family.
 
-Every family whose rules have this view has all of its arrays; unused ones have length 1 or 0.
+Arrays that a family does not use have length 1 or 0.
 """
 
 from typing import Any, NamedTuple
@@ -20,25 +20,25 @@ class PolicyView(NamedTuple):
     control: Any  # (1,) CONTROL
     counters: Any  # (1,) COUNTERS
     plane: Any
-    round_pairs: Any  # MAX_PAIRS per plane: the round that it leads
+    round_pairs: Any  # MAX_PAIRS items per plane: the erase set of the round that the plane leads
     die: Any
     block: Any
     sub_block: Any
-    endurance: Any  # by sub-block; only oracles read it, and only where cells wear out
+    endurance: Any  # by sub-block; only oracles read it, and only if the device's cells wear out
     stream: Any  # index: plane * MAX_STREAMS + stream
-    open_sub_block: Any  # of each stream, by the same index; -1 if none is open
-    bucket: Any
+    open_sub_block: Any  # open sub-block of each stream, indexed as `stream`; -1 if none is open
+    bucket: Any  # index: plane * (pages per block + 1) + invalid pages
     logical: Any
     physical: Any
-    page_memory: Any  # a record per logical page, as the rule declares it; bytes to the engine
-    block_memory: Any  # a record per block
-    stream_memory: Any  # a record per plane and stream; index: plane * streams + stream
-    memory: Any  # one record
-    table: Any  # as many items as the rule declares for the device
+    page_memory: Any  # memory of the rule: a record per logical page, bytes to the engine
+    block_memory: Any  # memory of the rule: a record per block
+    stream_memory: Any  # memory of the rule: a record per plane and stream; index: plane * streams + stream
+    memory: Any  # memory of the rule: one record
+    table: Any  # memory of the rule: a table; the rule declares its length for the device
 
 
-#: Roles of rules, each with a view and memory of its own: the victim rule; the placement and trackers; the
-#: rule for idle dies; the rules for allocation and levelling.
+#: Roles of rules: the victim rule; the placement and trackers; the rule for idle dies; the rules for
+#: allocation and levelling. Each role has its own view, with memory that no other role reads.
 ROLES = ("victim", "place", "idle", "wear")
 VICTIM, PLACEMENT, IDLE_RULE, WEAR_RULES = range(4)
 #: numba's type of the view, for compiling rules.
@@ -48,7 +48,7 @@ VIEW_TYPE = typeof(PolicyView(*(np.zeros(1, _KEPT[name].dtype) for name in Polic
 
 @inlined
 def view_of(state, i, role):
-    """Return the view of device `i` for a rule, without a copy."""
+    """Return the view of device `i` of a batch for rules of a role (VICTIM, PLACEMENT, ...); copy nothing."""
     start = state.params[i, 0].memory_at[role]
     return PolicyView(
         state.params[i],
@@ -74,17 +74,17 @@ def view_of(state, i, role):
 
 
 def memory_start(state: State, i: int, array: str, role: str) -> int:
-    """Return the offset, in bytes, at which the memory of a rule begins in an array."""
+    """Return the byte at which the memory of a role begins in an array of memory of device `i`."""
     return int(state.params["memory_at"][i, 0, ROLES.index(role), [*MEMORY_FIELDS].index(array)])
 
 
 def view_arrays(state: State, i: int, memory: Memory | None = None, role: str = "victim") -> PolicyView:
-    """Return the view of device `i` for a rule in plain Python; fields of its records are attributes.
+    """Return the view of device `i` for a rule that runs as plain Python.
 
     Args:
         state: the batch.
         i: number of the device in the batch.
-        memory: records that the rule keeps.
+        memory: records that the rule keeps; `None`: no records.
         role: role of the rule, one of ROLES.
 
     Returns:

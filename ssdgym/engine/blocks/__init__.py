@@ -1,1 +1,1 @@
-"""Records of the blocks: pool, age list, buckets by invalid pages, open blocks of streams."""
+"""Blocks of planes: pool, age list, buckets by invalid pages, open blocks of streams, erases."""

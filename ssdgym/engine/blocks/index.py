@@ -1,4 +1,4 @@
-"""The index of blocks by valid pages, and the pool."""
+"""The index of a plane's blocks (age list, and buckets by number of invalid pages), and the pool."""
 
 import numpy as np
 
@@ -21,7 +21,7 @@ def _prefetch_records(dev, block):
 
 @inlined
 def prefetch_holder(dev, lpn):
-    """Prefetch the records of the block that holds a logical page."""
+    """Prefetch the records of the block that a logical page is mapped to, and of its sub-blocks."""
     ppn = np.int64(dev.logical[lpn].ppn)
     if ppn >= 0:
         _prefetch_records(dev, block_of(dev.params[0], sub_block_of(dev.params[0], ppn)))
@@ -55,13 +55,13 @@ def _bucket_of(dev, block):
 
 @inlined
 def _is_quiet(dev, block):
-    """Return whether a block belongs in its bucket's list that is sorted by the last invalidation."""
+    """Return whether a block enters the second list of its bucket, sorted by the last invalidation."""
     return dev.params[0].sub_blocks == 1 and dev.block[block].invalid > 0
 
 
 @inlined
 def _enter_quiet(dev, bucket, block):
-    """Insert a block into its bucket's list that is sorted by the last invalidation, behind equal clocks."""
+    """Insert a block into its bucket's second list, behind all blocks with an equal or earlier clock."""
     since = dev.block[block].invalidated_at
     behind, before = np.int64(-1), np.int64(bucket.quiet_tail)
     while before >= 0 and dev.block[before].invalidated_at > since:
@@ -102,7 +102,7 @@ def _enter_bucket(dev, block):
 
 @inlined
 def raise_invalid(dev, block):
-    """Count one more invalid page of an indexed block: move the block to the tail of the next bucket."""
+    """Count one more invalid page of an indexed block, and move the block to the tail of the next bucket."""
     _leave_bucket(dev, block)
     dev.block[block].invalid += 1
     _enter_bucket(dev, block)
@@ -132,7 +132,7 @@ def leave_index(dev, block):
 
 @helper
 def _first_below(view, plane, invalid):
-    """Return the first block with most invalid pages, from `least_invalid` to `invalid`; -1 for none."""
+    """Return the head of the highest bucket from `least_invalid` to `invalid` that has a block; or -1."""
     params = view.params[0]
     while invalid >= params.least_invalid:
         head = view.bucket[_bucket_number(params, plane, invalid)].head
@@ -144,7 +144,7 @@ def _first_below(view, plane, invalid):
 
 @helper
 def most_invalid_block(view, plane):
-    """Return the first of a plane's blocks with most invalid pages, if they are eligible; -1 for none."""
+    """Return the first of a plane's eligible blocks with most invalid pages; -1 if no block is eligible."""
     return _first_below(view, plane, view.plane[plane].max_invalid)
 
 
@@ -152,7 +152,7 @@ def most_invalid_block(view, plane):
 def next_by_invalid(view, plane, block):
     """Return the eligible block that follows `block` in the order of falling invalid pages; -1 for none.
 
-    Of equal blocks, the block that has had its number of invalid pages longest comes first.
+    Among blocks with equally many invalid pages, the block that has had this number longest comes first.
     """
     record = view.block[block]
     return record.next_bucket if record.next_bucket >= 0 else _first_below(view, plane, record.invalid - 1)
@@ -162,7 +162,8 @@ def next_by_invalid(view, plane, block):
 def longest_quiet(view, plane, invalid):
     """Return the block with `invalid` invalid pages whose last invalidation is longest ago; -1 for none.
 
-    `view.block[block].next_quiet` is the next such block. Needs blocks without sub-blocks, `invalid` above 0.
+    `view.block[block].next_quiet` is the next in this order. Needs one sub-block per block, `invalid` above
+    0.
     """
     return np.int64(view.bucket[_bucket_number(view.params[0], plane, invalid)].quiet_head)
 
@@ -206,7 +207,7 @@ def leave_pool(dev, block):
 
 @kernel
 def format_plane(dev, number):
-    """Make the pool and the index of a plane empty, and close all its streams."""
+    """Make the pool and the index of a plane empty; no stream of the plane has an open block."""
     params, plane = dev.params[0], dev.plane[number]
     plane.pool_head = plane.pool_tail = plane.age_head = plane.age_tail = -1
     plane.round_leader = -1
@@ -221,6 +222,6 @@ def format_plane(dev, number):
 
 @inlined
 def add_block(dev, number, block):
-    """Give an erased block to the pool of a plane."""
+    """Append an erased block to the pool of a new plane, and count its pages as free."""
     dev.plane[number].free_pages += dev.params[0].pages_per_block
     join_pool(dev, block)

@@ -1,4 +1,4 @@
-"""Blocks of a plane: which page is programmed next, what programs change, how blocks are erased."""
+"""Changes of blocks: blocks are opened and closed, their pages programmed and invalidated, victims erased."""
 
 import numpy as np
 
@@ -19,7 +19,7 @@ def stream_of(dev, record):
 
 @inlined
 def count_invalid(dev, ppn):
-    """Count a page as invalid; return its block."""
+    """Count a physical page as invalid, except in `valid` of its plane; return its block."""
     params = dev.params[0]
     sub = flash.sub_block_of(params, ppn)
     flash.invalidate_pages(dev, sub, 1)
@@ -35,7 +35,7 @@ def count_invalid(dev, ppn):
 
 @inlined
 def invalidate(dev, clock, lpn, ppn):
-    """Invalidate the physical page of a logical page that is overwritten or trimmed."""
+    """Count the physical page of a logical page that is overwritten or trimmed as invalid; call hooks."""
     params = dev.params[0]
     record = dev.block[flash.block_of(params, flash.sub_block_of(params, ppn))]
     record.invalidated_at = clock
@@ -52,7 +52,7 @@ def count_valid(dev, plane):
 
 @inlined
 def _first_writable(dev, block, first):
-    """Return a block's lowest sub-block (global number) with unwritten pages, from its `first` on; or -1."""
+    """Return a block's lowest sub-block (global number) with unwritten pages from its `first` up; or -1."""
     params = dev.params[0]
     base = block * params.sub_blocks
     for sub in range(base + first, base + params.sub_blocks):
@@ -63,7 +63,7 @@ def _first_writable(dev, block, first):
 
 @inlined
 def _begin_sub_block(dev, block, sub):
-    """Make `sub` the open sub-block: the block's `written` leaves it out until it is full. Return `sub`."""
+    """Subtract the pages of `sub`, the new open sub-block, from its block's `written`; return `sub`."""
     if sub >= 0:
         dev.block[block].written -= dev.sub_block[sub].written
     return sub
@@ -77,8 +77,8 @@ def open_block(dev, plane, stream, block):
     if record.status & INDEXED:
         index.leave_index(dev, block)
     record.status |= OPEN
-    # The block belongs to the stream from now on, with the valid pages that it already holds.
-    own = min(stream, np.int64(dev.params[0].streams) - 1)  # a block for levelling belongs to the last stream
+    # The block with its valid pages now belongs to the stream; a block for levelling, to the last stream.
+    own = min(stream, np.int64(dev.params[0].streams) - 1)
     joined = dev.stream[plane * MAX_STREAMS + own]
     if record.written > 0:
         valid = record.written - record.invalid
@@ -96,7 +96,7 @@ def open_block(dev, plane, stream, block):
 
 @kernel
 def _advance_sub_block(dev, clock, sub):
-    """Return the next writable sub-block after a full one; without one, close the block and return -1."""
+    """Return the next sub-block with unwritten pages after `sub`; if there is none, close the block, -1."""
     params = dev.params[0]
     block = flash.block_of(params, sub)
     record = dev.block[block]
@@ -113,7 +113,7 @@ def _advance_sub_block(dev, clock, sub):
 
 @inlined
 def writable_sub_block(dev, plane, stream):
-    """Return the open sub-block of (plane, stream), opening a block if needed; -1 without a free block."""
+    """Return the open sub-block of (plane, stream); if none, open the pool's first block; -1 for no block."""
     slot = plane * MAX_STREAMS + stream
     if dev.open_sub_block[slot] < 0:
         head = np.int64(dev.plane[plane].pool_head)
@@ -154,10 +154,10 @@ def _open_chosen(dev, plane, stream):
 
 @inlined
 def ensure_open(dev, plane, stream):
-    """Open a block for a stream that is written next, if a rule chooses the block; return OK or an error.
+    """If a rule chooses the blocks that are opened, open one for a stream without; return OK or an error.
 
-    The rule is called before the state changes. Without a rule, the page's program opens the pool's first
-    block.
+    This is called before a page changes any state. Without such a rule, the program of the page opens the
+    pool's first block.
     """
     if dev.decider.hooks & decisions.ALLOCATES == 0 or dev.open_sub_block[plane * MAX_STREAMS + stream] >= 0:
         return np.int64(OK)
@@ -166,7 +166,7 @@ def ensure_open(dev, plane, stream):
 
 @kernel
 def return_open_block(dev, plane, stream):
-    """Return the open block of (plane, stream), if any, with its written pages to the pool and the index."""
+    """Close the open block of (plane, stream), if any: it enters pool and index with its written pages."""
     sub = np.int64(dev.open_sub_block[plane * MAX_STREAMS + stream])
     if sub < 0:
         return
@@ -182,7 +182,7 @@ def return_open_block(dev, plane, stream):
 
 @inlined
 def row_of(dev, plane, stream):
-    """Return the row of (plane, stream): the number in its block of the next page; -1 if unknown."""
+    """Return the row of (plane, stream): the number, in its block, of the next page; -1 without a block."""
     params = dev.params[0]
     sub = np.int64(dev.open_sub_block[plane * MAX_STREAMS + stream])
     if sub < 0:
@@ -196,7 +196,7 @@ def row_of(dev, plane, stream):
 
 @inlined
 def count_in_stream(stream, pages, relocated):
-    """Count `pages` valid pages that are programmed for a stream."""
+    """Count `pages` programmed, valid pages in the record of a stream, as relocated or as host pages."""
     stream.valid += pages
     if relocated:
         stream.relocated_pages += pages
@@ -206,14 +206,14 @@ def count_in_stream(stream, pages, relocated):
 
 @inlined
 def count_overflow(dev, plane, stream):
-    """Count a relocated page of a stream that goes to the open block of another stream."""
+    """Count a relocated page of a stream that is programmed to the open block of another stream."""
     dev.counters[0].overflow_pages += 1
     dev.stream[plane * MAX_STREAMS + stream].overflow_pages += 1
 
 
 @inlined
 def note_relocated(dev, block, pages):
-    """Count `pages` relocated pages that are programmed one after the other in a block.
+    """Count `pages` relocated pages, programmed one after the other in a block, in runs and clustered pages.
 
     A page is clustered if the page before or after it in the block is relocated, too.
     """
@@ -227,7 +227,7 @@ def note_relocated(dev, block, pages):
 
 @inlined
 def note_program(dev, block, relocated):
-    """Update the run of relocated pages of a block: a page that is not relocated ends it."""
+    """Lengthen a block's run of relocated pages by a relocated page; end the run at any other page."""
     if relocated:
         note_relocated(dev, block, 1)
     else:
@@ -236,7 +236,7 @@ def note_program(dev, block, relocated):
 
 @inlined
 def count_programs(dev, clock, plane, stream, sub, programs):
-    """Count `programs` pages as written to (plane, stream); if the open sub-block is full, open the next."""
+    """Count `programs` pages as written to the open sub-block `sub`; if it is full, open the block's next."""
     written = flash.count_written(dev, sub, programs)
     dev.plane[plane].free_pages -= programs
     if written == dev.params[0].pages_per_sub_block:
@@ -245,7 +245,7 @@ def count_programs(dev, clock, plane, stream, sub, programs):
 
 @inlined
 def program(dev, plane, stream, lpn, version, relocated):
-    """Program the next page of (plane, stream); return its number, -1 when no block is free."""
+    """Program the next page of (plane, stream); return the physical page, -1 if no block is free."""
     params = dev.params[0]
     sub = writable_sub_block(dev, plane, stream)
     if sub < 0:
@@ -260,7 +260,7 @@ def program(dev, plane, stream, lpn, version, relocated):
 
 @kernel
 def pad_page(dev, plane, stream, lpn):
-    """Pad: program the next page of (plane, stream) with a logical page's number, but no valid data."""
+    """Pad: program the next page of (plane, stream) as an invalid page of `lpn`, with version -1."""
     sub = writable_sub_block(dev, plane, stream)
     ppn = sub * dev.params[0].pages_per_sub_block + dev.sub_block[sub].written
     flash.program_page(dev, ppn, lpn, np.int64(-1))
@@ -274,7 +274,7 @@ def pad_page(dev, plane, stream, lpn):
 
 @kernel
 def scatter(dev, plane_number, sub, lpn, version, relocated):
-    """Program the next page of a sub-block of a block in the pool; return its number, -1 if `sub` is -1."""
+    """Program the next page of a sub-block of a pool's block; return the physical page, -1 if `sub` is -1."""
     if sub < 0:
         return np.int64(-1)
     params = dev.params[0]
@@ -308,7 +308,7 @@ def scatter(dev, plane_number, sub, lpn, version, relocated):
 
 @inlined
 def vacate(dev, block, sub, pages):
-    """Count `pages` pages of a victim's sub-block as relocated, and so as invalid."""
+    """Count `pages` pages of a victim's sub-block, which have been relocated, as invalid."""
     flash.invalidate_pages(dev, sub, pages)
     record = dev.block[block]
     record.invalid += pages
@@ -317,7 +317,7 @@ def vacate(dev, block, sub, pages):
 
 @kernel
 def withdraw_block(dev, block, valid):
-    """Remove a new victim from index and pool, and count its `valid` pages that have to be relocated."""
+    """Remove a new victim from index and pool; `valid` of its valid pages are in sub-blocks to erase."""
     stream = stream_of(dev, dev.block[block])
     stream.victims += 1
     stream.victim_valid_pages += valid
@@ -330,7 +330,7 @@ def withdraw_block(dev, block, valid):
 
 @inlined
 def lose_pages(dev, plane, pages):
-    """Lower the limit of valid pages of a plane by `pages`, permanently."""
+    """Lower the limit of valid pages of a plane by `pages`, for the rest of the device's life."""
     dev.plane[plane].gone_pages += pages
 
 
@@ -346,9 +346,9 @@ def retire(dev, block):
 
 @kernel
 def erase(dev, block, mask):
-    """Erase the sub-blocks of `mask`; the block joins the pool and, if it has written pages, the index.
+    """Erase the sub-blocks of `mask`; the block joins the pool and, if it has written pages left, the index.
 
-    A worn-out block joins neither: it is retired once all its sub-blocks are erased.
+    A worn block joins neither: it is retired, as soon as it has no written pages.
     """
     record = dev.block[block]
     decisions.block_event(dev, decisions.ERASED, np.int64(record.plane), block)

@@ -1,4 +1,4 @@
-"""Erases of blocks, worn blocks, and the open block for pages that levelling rounds move."""
+"""Erases of blocks, worn blocks, and the open block that levelling rounds fill."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from ssdgym.engine.core.records import BY_LIMITS, INDEXED, MAX_STREAMS, WORN
 from ssdgym.engine.core.status import OK, OUT_OF_SPACE
 from ssdgym.engine.flash import block_of, program_page
 
-#: Limit of erases of cells that do not wear out: more than can be counted.
+#: Stands for the limit of erases of cells that do not wear out: the largest count.
 _MOST_ERASES = np.int64(2**31 - 1)
 
 
@@ -24,7 +24,7 @@ def erases_of(view, block):
 
 @inlined
 def mean_erases(view, plane):
-    """Return the mean number of erases of the sub-blocks of a plane."""
+    """Return the mean number of erases per sub-block of a plane since the device was made."""
     params = view.params[0]
     total = np.int64(0)
     for block in range(plane * params.blocks, (plane + 1) * params.blocks):
@@ -34,9 +34,9 @@ def mean_erases(view, plane):
 
 @helper
 def erases_left(view, block):
-    """Return the erases that a block has left: the minimum over its sub-blocks.
+    """Return how many erases a block has left before it is worn: the minimum over its sub-blocks.
 
-    Cells that do not wear out all have the same limit. Only oracles may call this: no FTL can see limits.
+    Cells that do not wear out have the limit 2**31 - 1. Only oracles may call this: no FTL can see limits.
     """
     sub_blocks = np.int64(view.params[0].sub_blocks)
     least = _MOST_ERASES
@@ -48,7 +48,7 @@ def erases_left(view, block):
 
 @inlined
 def _first_free(view, plane, by_left, sign):
-    """Return the first free block with the least `sign` times erases left (`by_left`) or done; or -1."""
+    """Return the pool's first block with the least `sign` * erases: left, if `by_left`, or done; or -1."""
     best, least = np.int64(-1), np.int64(0)
     block = np.int64(view.plane[plane].pool_head)
     while block >= 0:
@@ -61,19 +61,19 @@ def _first_free(view, plane, by_left, sign):
 
 @helper
 def least_worn_free(view, plane):
-    """Return the first of the least erased blocks in a plane's pool; -1 for none."""
+    """Return the block with fewest erases in a plane's pool, on a tie the first; -1 if the pool is empty."""
     return _first_free(view, plane, False, 1)
 
 
 @helper
 def most_worn_free(view, plane):
-    """Return the first of the most erased blocks in a plane's pool; -1 for none."""
+    """Return the block with most erases in a plane's pool, on a tie the first; -1 if the pool is empty."""
     return _first_free(view, plane, False, -1)
 
 
 @helper
 def nearest_end_free(view, plane):
-    """Return the first of the blocks with fewest erases left in a plane's pool; -1 for none."""
+    """Return the block with fewest erases left in a plane's pool, on a tie the first; -1 if it is empty."""
     return _first_free(view, plane, True, 1)
 
 
@@ -85,24 +85,24 @@ def is_closed(view, block):
 
 @inlined
 def mark_worn(dev, block):
-    """Mark a block as worn: it is retired once all of it is erased."""
+    """Mark a block as worn, so that it is retired when all of it is erased."""
     dev.block[block].status |= WORN
 
 
 @inlined
 def is_worn(dev, block):
-    """Return whether a block is worn, so that it is retired once all of it is erased."""
+    """Return whether a block is worn, so that it is retired when all of it is erased."""
     return dev.block[block].status & WORN != 0
 
 
-# -- the open block for levelling, stored in `open_sub_block` behind those of the streams
+# -- the open block for levelling: its sub-block is in `open_sub_block`, behind those of the plane's streams
 
 
 @kernel
 def ensure_open_for_levelling(dev, plane):
     """Open the most erased block of a plane's pool for levelling, if none is open; return OK or OUT_OF_SPACE.
 
-    If the levelling rule is given the limits (`BY_LIMITS`), open the block with fewest erases left.
+    With `BY_LIMITS`, open the block with fewest erases left.
     """
     stream = np.int64(dev.params[0].streams)
     if dev.open_sub_block[plane * MAX_STREAMS + stream] < 0:

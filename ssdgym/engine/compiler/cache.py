@@ -1,10 +1,10 @@
 """Machine code kept on disk: once per machine for one version of the engine, whatever folder it runs from.
 
 numba keys its cache on the path and the time of one source file, and does not notice when an imported kernel
-has changed. Here the folder is named after the content of all engine sources, the sub-folder after that of
-the function's package and of `ssdgym.policy`, and the file after the types it is compiled for. So every
-checkout and virtual environment of a machine shares one cache, processes that compile at once cannot mix up
-their files, and a damaged file is compiled again.
+has changed. Here a folder is named after the content of all engine sources, a sub-folder after the function's
+module (outside the engine also after the content of its package and of `ssdgym.policy`), and a file after the
+types that the function is compiled for. So all checkouts and virtual environments of a machine share one
+cache, and processes that compile at the same time cannot mix up their files.
 """
 
 import functools
@@ -27,7 +27,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.files import cache_folder, cache_is_writable, write_atomically
 from ssdgym.garbage import uncollected
 
-#: Seconds from which on a compile is worth a line.
+#: A line is printed for a compile that takes at least this number of seconds.
 _LONG = 2.0
 
 _started: dict[str, float] = {}
@@ -39,7 +39,7 @@ def say(text: str) -> None:
 
 
 def begin(function: str) -> None:
-    """Note that the compile of an entry begins, and say so before the first one of the process."""
+    """Store when the compile of an entry begins; before the first compile of the process, print a line."""
     if not _started:
         say("ssdgym compiles its engine, once per machine and version: a minute or two")
     _started[function] = time.perf_counter()
@@ -70,7 +70,7 @@ def engine_hash() -> str:
 
 
 def compile_cache_folder() -> Path:
-    """Return the folder of this engine's machine code; other ways to compile have folders of their own."""
+    """Return the folder of this engine's machine code; plain numba and bounds checks have other folders."""
     checked = "-boundscheck" if config.BOUNDSCHECK else ""
     plain = "-plain" if PLAIN_NUMBA else ""
     return cache_folder() / "numba" / (engine_hash() + plain + checked)
@@ -86,9 +86,9 @@ def enable_cache(dispatcher: Any) -> None:
 
 
 class _Cache:
-    """Machine code of one function: a file for each list of argument types, after its own checksum.
+    """Machine code of one function: a file for each list of argument types; a checksum begins each file.
 
-    It has the methods that numba's dispatcher calls. On a full disk the run goes on without a cache.
+    The methods are those that numba's dispatcher calls. A file that cannot be written causes a warning.
     """
 
     def __init__(self, function: Any) -> None:
@@ -101,8 +101,8 @@ class _Cache:
     def _key(self, signature: Any, codegen: Any) -> tuple:
         """Return the key of the code for a signature.
 
-        An engine function has one key, whether its return type is declared (where it is passed by address) or
-        inferred: a process has one version for both.
+        The return type is no part of an engine function's key: the code is the same whether the type is
+        declared (for calls by address) or inferred.
         """
         if self._is_of_engine:
             signature, _ = sigutils.normalize_signature(signature)
@@ -132,10 +132,9 @@ class _Cache:
         return None
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
-        """Cache the code for a signature, unless the signature names a class of another package.
+        """Cache the code for a signature, unless an argument's NamedTuple class is of another package.
 
-        A change in code that such a class calls would not be noticed, and the cache could not be read without
-        the module of the class.
+        The cache would not notice a change of that class, and could not be read without the class's module.
         """
         if self._is_of_engine:
             end(self._function.__name__)
@@ -153,7 +152,10 @@ class _Cache:
 
 
 def _identity(held: Any) -> Any:
-    """Return the parts of a kernel, equal in every process; numba's pickle contains a random number."""
+    """Return what identifies a value in a closure, equal in every process.
+
+    A kernel is identified by its code, since numba's pickle of a kernel contains a random number.
+    """
     plain = getattr(held, "py_func", held)
     if not inspect.isfunction(plain) or not is_own(plain):
         return dumps(held)
@@ -164,7 +166,7 @@ def _identity(held: Any) -> Any:
 
 @functools.cache
 def _package_hash(folder: Path) -> str:
-    """Return the hash of a folder's package, below `ssdgym`, and of `ssdgym.policy`, which rules call."""
+    """Return a hash of the sources of `ssdgym.policy` and of a folder's topmost package below `ssdgym`."""
     package = ENGINE_FOLDER.parent
     while (folder.parent / "__init__.py").is_file() and folder.parent != package:
         folder = folder.parent

@@ -1,7 +1,7 @@
 """Checks of rules that are not trusted: faults that would crash the process, or never end, raise errors.
 
-* An index out of range: a rule is compiled with bounds checks. The helpers that it calls
-  are compiled once more with checks, since the records of a checked view have types of their own.
+* An index out of range: a rule is compiled with bounds checks. So are the helpers that it calls, since their
+  unchecked versions do not accept the record types of a checked view.
 * A write to the device: the records of a checked view are read-only except the rule's own memory.
 * An endless loop: each loop of a function outside ssdgym counts its iterations.
 """
@@ -46,7 +46,7 @@ _MEANINGS = (
 
 
 def reason_of(error: Exception, file: str) -> str:
-    """Return cause and line of a compiler error in a function of a user's file, as text."""
+    """Return the cause of a compiler error as text, with its line if it is in the user's `file`."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
     reason = f"there is no field {text}" if isinstance(error, KeyError) else _meaning(text)
     name = file.rpartition("/")[2]
@@ -83,7 +83,7 @@ class EndlessLoop(Exception):
 
 @contextmanager
 def checking() -> Iterator[None]:
-    """Within this context, compile with bounds checks, and count iterations of loops of other packages."""
+    """In this context, compile with bounds checks; count iterations of loops of functions outside ssdgym."""
     global _active
     with global_compiler_lock:
         before = config.BOUNDSCHECK, _active
@@ -95,7 +95,7 @@ def checking() -> Iterator[None]:
 
 
 class CheckedRecord(types.Record):
-    """Type of a record that a checked rule may write to: in its own memory, and the set that it chooses."""
+    """Type of a record that a checked rule may write to: of its own memory, or of the erase set to fill."""
 
     _title = "checked"
 
@@ -114,7 +114,7 @@ class CheckedRecord(types.Record):
         return super().typeof(key)
 
     def can_convert_to(self, typing_context: Any, other: Any) -> None:
-        """Forbid that code compiled for other records is used for this record."""
+        """Return None: no code that is compiled for other records may be called with this record."""
         return None
 
 
@@ -140,7 +140,7 @@ def _refuse_item(context: Any, builder: Any, signature: Any, arguments: Any) -> 
 
 
 def checked_array(array: types.Array, *, writable: bool) -> types.Array:
-    """Return the array type that a checked rule gets in place of `array`, writable or read-only."""
+    """Return the array type that a checked rule receives in place of `array`, writable or read-only."""
     dtype = array.dtype
     if isinstance(dtype, types.Record):
         dtype = (CheckedRecord if writable else DeviceRecord)(dtype)
@@ -207,10 +207,10 @@ class _WholeResult(FunctionPass):
 
 
 class RuleCompiler(PartCompiler):
-    """Compile functions of other packages as numba does, with the two passes above."""
+    """Compile functions of other packages as numba does, with passes `_CountRounds` and `_WholeResult`."""
 
     def define_pipelines(self) -> list[Any]:
-        """Return numba's pipeline with the two passes."""
+        """Return numba's pipeline with the passes `_CountRounds` and `_WholeResult`."""
         manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
         manager.add_pass_after(_CountRounds, IRProcessing)
         manager.add_pass_after(_WholeResult, NopythonTypeInference)

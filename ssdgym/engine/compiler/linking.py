@@ -2,11 +2,11 @@
 
 numba optimises and translates every function that it compiles, together with the functions that it calls, and
 again within each of its callers. Functions of the engine call each other ten levels deep, and Python calls
-only the topmost function, so most of this work is wasted. Here a function keeps its unoptimised code until a
-pointer to the function is needed, as for entries; then all functions that it calls are linked to it, once.
+only the topmost function, so most of this work is wasted. Here a function's code stays unoptimised until a
+pointer to the function is needed, as for entries. Then all functions that it calls are linked to it, once.
 
-This overrides parts of numba that may change with any release. `SSDGYM_PLAIN_NUMBA=1` compiles everything by
-plain numba: the same results, after a compile that takes several times as long.
+This module overrides parts of numba that may change with any release. `SSDGYM_PLAIN_NUMBA=1` compiles
+everything by plain numba: results are equal, but the compile takes several times as long.
 """
 
 import ctypes
@@ -42,9 +42,9 @@ if not PLAIN_NUMBA and not TRIED[0] <= numba.version_info.short <= TRIED[1]:
 
 # Unsigned indices: in ssdgym's own functions no index is negative, so that -1 does not mean the last item.
 #
-# numba tests every signed index and adds the array's length if the index is negative, at each access. Here
-# indices have unsigned types, which numba uses as they are. A build with bounds checks refuses negative
-# indices. In functions of other packages, indices have numba's meaning.
+# numba tests every signed index at each access, and adds the array's length if the index is negative. Here
+# indices have unsigned types, which numba uses as they are. Code with bounds checks raises an error for a
+# negative index. In functions of other packages, indices have numba's meaning.
 
 
 def is_own(function: Any) -> bool:
@@ -62,11 +62,11 @@ class PlainIndices(FunctionPass):
         FunctionPass.__init__(self)
 
     def run_pass(self, state: Any) -> bool:
-        """Change the signatures of all accesses to items; return whether any may have changed."""
+        """Change the signatures of accesses to items of arrays; return whether the function is ssdgym's."""
         if not is_own(state.func_id.func):
             return False
         for step in filter(_is_access, list(state.calltypes)):
-            signature = state.calltypes.pop(step)  # an entry that exists cannot be overwritten
+            signature = state.calltypes.pop(step)  # numba's mapping allows no assignment to an existing key
             if signature is not None and isinstance(signature.args[0], types.Buffer):
                 array, index, *value = signature.args
                 signature = signature.replace(args=(array, _plain(index), *value))
@@ -90,12 +90,12 @@ def _plain(index: Any) -> Any:
     return index
 
 
-#: Address of code that raises a TypeError, for calls of Python to a function that is only a part.
+#: Address of code that raises a TypeError, for calls from Python to a function without own machine code.
 _REFUSE = int(ctypes.cast(ctypes.pythonapi.PyErr_BadArgument, ctypes.c_void_p).value or 0)
 
 
 class PartCompiler(Compiler):
-    """Compile a function into a part: a library that is finished only when its machine code is needed."""
+    """Compile a function into a part: a library whose machine code is made only when it is needed."""
 
     def __init__(self, typing_context: Any, target_context: Any, library: Any, *rest: Any) -> None:
         if PLAIN_NUMBA:
@@ -153,7 +153,7 @@ class _Part(JITCodeLibrary):
         self._linking_libraries.append(library)
 
     def _optimize_functions(self, module: Any) -> None:
-        # numba would make passes for each function, even for those that are only declared.
+        # numba would set up optimisation passes even for functions that are only declared.
         module.data_layout = self._codegen._data_layout
         passes, builder = self._codegen._function_pass_manager()
         for function in module.functions:
@@ -200,10 +200,10 @@ def _defined(module: Any) -> set[str]:
 
 
 def _linkable(library: Any) -> Any:
-    """Return a copy of a library's code that may be linked several times and stays even if uncalled."""
+    """Return a copy of a library's code that may be linked several times, and is kept even if not called."""
     module = (library._get_module_for_linking() if library._finalized else library._final_module).clone()
     for name in _defined(module):
         function = module.get_function(name)
-        if function.linkage != Linkage.internal:  # internal ones have a calling convention of their own
+        if function.linkage != Linkage.internal:  # LLVM may have changed an internal one's calling convention
             function.linkage = "weak_odr"
     return module

@@ -1,1 +1,1 @@
-"""Ground floor of the engine: numba, records, status codes, bits, random numbers, families."""
+"""What all rooms of the engine use: numba, records, status codes, bits, random numbers, families."""

@@ -12,7 +12,7 @@ NONE = np.uint64(0)
 
 @inlined
 def full_mask(sub_blocks):
-    """Return the mask of a whole block."""
+    """Return the mask of all sub-blocks of a block, which has `sub_blocks` of them: 1 to 64."""
     return ~NONE >> np.uint64(64 - sub_blocks)
 
 
@@ -59,13 +59,13 @@ _ONE = np.uint64(1)
 #: Streams of random numbers: one for each purpose.
 POLICY_STREAM, PROPOSAL_STREAM, HOST_PLACEMENT_STREAM, RELOCATION_STREAM = 1, 2, 4, 5
 ENDURANCE_STREAM = 11
-#: Draws reserved for one uniform choice: 64 tries that may fail, and the start of a scan if all tries fail.
+#: Draws reserved for a random choice of a block: 64 tries, and the start of a scan if no try finds one.
 DRAWS_PER_CHOICE = 65
 
 
 @inlined
 def mix(z):
-    """Turn 64 bits into 64 well-mixed bits, as the finaliser of splitmix64 does."""
+    """Mix 64 bits (uint64) by the finaliser of splitmix64."""
     z = (z ^ (z >> _S30)) * _C1
     z = (z ^ (z >> _S27)) * _C2
     return z ^ (z >> _S31)
@@ -88,8 +88,8 @@ def below(bits, n):
 def list_kernels(head: str, tail: str, following: str, previous: str) -> tuple[Any, Any]:
     """Make the kernels (append, remove) of a doubly linked list, both O(1).
 
-    `head` and `tail` name fields of the record that holds the list, `following` and `previous` fields of an
-    item; -1 means no item. Both kernels take the items, the record of the list, and the number of an item.
+    The arguments name fields: `head` and `tail` of a list's record, `following` and `previous` of an item; -1
+    means no item. Both kernels take the array of items, the list's record, and the index of an item.
     """
 
     @inlined
@@ -120,10 +120,10 @@ def list_kernels(head: str, tail: str, following: str, previous: str) -> tuple[A
 
 
 def queue_kernels(head: str, tail: str, following: str) -> tuple[Any, Any]:
-    """Make the kernels (push, pop) of a queue; the arguments name its fields as in `list_kernels`.
+    """Make the kernels (push, pop) of a queue; the arguments name fields as in `list_kernels`.
 
-    `push` takes the items, the record that holds the queue, and the number of an item. `pop` takes the items
-    and the record of a queue that is not empty, and returns the number of the item at its head.
+    `push` takes the array of items, the record of the queue, and the index of an item. `pop` takes the items
+    and the record of a queue that is not empty, and returns the index of the item at the queue's head.
     """
 
     @inlined

@@ -18,13 +18,13 @@ from ssdgym.engine.core.pointer import rows_of, store_at
 
 #: A batch of devices: a NamedTuple of arrays of shape (devices, ...), of the class of its family.
 State: TypeAlias = Any
-#: Lengths of the axes of a batch's arrays, by name: those that its largest device needs.
+#: Length of each named axis of a batch's arrays, as the batch's largest device needs it.
 Sizes: TypeAlias = Mapping[str, int]
 
 
 @dataclass(frozen=True)
 class Array:
-    """Describe an array that every device of a family has.
+    """dtype and shape of an array that every device of a family has.
 
     Attributes:
         dtype: dtype of the array's items.
@@ -51,30 +51,31 @@ COMMON = {
     "transaction": Array(records.TRANSACTION, ("window",)),
     "slot": Array(records.SLOT, ("window",)),
     "event": Array(np.int64, ("events",)),  # a tree of minima over the resources' events; see time/events.py
-    "ready": Array(np.int32, ("dies",)),  # ring of dies to dispatch
+    "ready": Array(np.int32, ("dies",)),  # ring buffer: queue of the dies to dispatch
     "latency": Array(records.LATENCY, ("latencies",)),  # by serial number of the request
     "histogram": Array(np.int64, (2, "bins")),  # latencies of reads and writes, log-binned
     "gc_histogram": Array(np.int64, (2, "bins")),  # times that reads and writes waited for GC, log-binned
-    "tail": Array(np.int64, (2, "tail")),  # min-heaps of the longest latencies; [0] is their number
+    "tail": Array(np.int64, (2, "tail")),  # a min-heap of the longest latencies each; item 0 is its size
     "endurance": Array(records.ENDURANCE, ("endurances",)),  # by sub-block; length 1 without wear
     "life": Array(records.LIFE, (1,)),
 }
 #: Arrays of the families that choose erase sets as victims and have open blocks by stream.
 ERASE_SETS = {
-    "round_pairs": Array(records.ERASE_PAIR, ("round_pairs",)),  # MAX_PAIRS per plane: the round it leads
-    # MAX_STREAMS per plane: the open sub-block of each stream, or -1; and the counters of each stream.
+    "round_pairs": Array(records.ERASE_PAIR, ("round_pairs",)),  # MAX_PAIRS per plane: set of the led round
+    # Each has MAX_STREAMS items per plane: the open sub-block of each stream, or -1; counters of each stream.
     "open_sub_block": Array(np.int32, ("open_sub_blocks",)),
     "stream": Array(records.STREAM, ("open_sub_blocks",)),
-    "bucket": Array(records.BUCKET, ("buckets",)),  # pages per block + 1 per plane: blocks by invalid pages
+    "bucket": Array(records.BUCKET, ("buckets",)),  # pages per block + 1 items per plane: by invalid pages
 }
 
 
-#: For a family with erase sets whose rules have no memory: the view of victim rules has these fields, too.
+#: Unused memory, for families with ERASE_SETS whose rules have no memory: the view of rules has these fields.
 NO_MEMORY = {
     name: Array(np.uint8, (1,))
     for name in ("page_memory", "block_memory", "stream_memory", "memory", "table")
 }
-#: For a family without erase sets and memory: the arrays above, empty. Code that reads them is refused.
+#: The arrays of ERASE_SETS and NO_MEMORY with length 0, for families that have neither: only the view's type
+#: needs them, and no code may read them.
 NOT_KEPT = {name: Array(array.dtype, (0,)) for name, array in (ERASE_SETS | NO_MEMORY).items()}
 
 
@@ -83,8 +84,8 @@ class Arrays:
 
     Attributes:
         state: class of a batch. Its arrays have the device as first axis.
-        device: class of one device of a batch: the same fields without that axis, and `decider`, which says
-            who takes its decisions.
+        device: class of one device of a batch: the same fields without that axis, and `decider`, a
+            `decisions.Decider`, which says who takes the device's decisions.
         bind_device: kernel (state, i, decider, address) that stores device `i` of a batch at an address:
             views of the batch's arrays, and the decider.
     """
@@ -118,9 +119,9 @@ class Arrays:
 
 @dataclass(frozen=True)
 class Family:
-    """An FTL family: its arrays, and the parts of the engine that are compiled for it alone.
+    """An FTL family: its name and its arrays.
 
-    [`add_family`][ssdgym.engine.entries.add_family] makes a family and adds its versions of operations.
+    [`add_family`][ssdgym.engine.entries.add_family] makes a family, and adds its versions of operations.
 
     Attributes:
         name: value of `ftl.mapping` in the configuration of a device.

@@ -1,7 +1,7 @@
-"""Types with which rules are compiled: they are called by address, with one pointer to a device's view.
+"""Numba types of the arguments of rules. A rule is called by its address, with pointers as arguments.
 
-The types contain the family's view, the names of the rule's parameters and the records of its memory. The
-engine passes only pointers, so one compiled engine serves every rule.
+The types contain the family's view, the names of the rule's parameters and the records of its memory. At run
+time only pointers are passed, so one compiled engine serves every rule.
 """
 
 import hashlib
@@ -61,7 +61,7 @@ class Memory:
 
 
 class Handle(types.Type):
-    """Type of a pointer to a view (a NamedTuple of arrays), for a rule with this memory, checked or not."""
+    """Type of a pointer to a view (a NamedTuple of arrays), with the rule's `memory`; `checked` or not."""
 
     def __init__(self, view: Any, memory: Memory, checked: bool = False) -> None:
         self.view, self.memory, self.checked = view, memory, checked
@@ -78,7 +78,7 @@ class Handle(types.Type):
         return place, checked_array(array, writable=record is not None) if self.checked else array
 
     def record(self, name: str) -> np.dtype | None:
-        """Return the dtype of the rule's own records in a field, `None` for a field of the device."""
+        """Return the dtype of the rule's own records in a field; `None` if the rule has no records there."""
         return getattr(self.memory, MEMORY_FIELDS[name]) if name in MEMORY_FIELDS else None
 
 
@@ -130,7 +130,7 @@ def _array_of(context: Any, builder: Any, wanted: Any, pointer: Any, count: Any)
 def record_behind(items: np.dtype, distance: int) -> Any:
     """Return an intrinsic that takes a rule's parameters and returns an array of one record of dtype `items`.
 
-    The address of the record is stored `distance` bytes behind the start of the parameters.
+    The record's address is stored in memory, `distance` bytes behind the start of the parameters.
     """
     kept = types.Array(from_dtype(items), 1, "C")
 
@@ -148,7 +148,7 @@ def record_behind(items: np.dtype, distance: int) -> Any:
 
 
 def scratch_of(items: np.dtype, count: int) -> Any:
-    """Return an intrinsic that makes an uninitialised array on the stack of the calling function."""
+    """Return an intrinsic that makes an uninitialised array of `count` items on the caller's stack."""
     kept = types.Array(from_dtype(items), 1, "C")
 
     @intrinsic
@@ -165,7 +165,7 @@ def scratch_of(items: np.dtype, count: int) -> Any:
 
 @intrinsic
 def number_of(typing_context, handle):
-    """Return the address (int64) of a handle, to call other rules and features with."""
+    """Return a handle's pointer as int64, the form in which rules and features receive it."""
 
     def build(context, builder, signature, arguments):
         return builder.ptrtoint(arguments[0], context.get_value_type(types.int64))
@@ -233,12 +233,12 @@ def rule_address(
 
     Args:
         function: the function of the rule or hook.
-        shape: the signature with which the engine calls it; a handle is int64, parameters are `PARAMETERS`.
-            A signature that begins with an array has no handle, and its arrays are read-only.
+        shape: the signature with which the engine calls the function. If its first argument is an array, the
+            function receives no handle, and its arrays are read-only; otherwise that argument is the handle.
         view: numba's type of the family's view.
-        memory: records that the rule keeps.
+        memory: records that the rule keeps; `None`: no records.
         names: names of the rule's parameters.
-        checked: let the code raise an error if it reads out of range, changes the device, or does not end.
+        checked: compile code that raises an error if it reads out of range, changes the device or never ends.
 
     Raises:
         ValueError: with numba's reason, if the function cannot be compiled for these types.

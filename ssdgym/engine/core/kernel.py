@@ -9,16 +9,15 @@
 | `entry`   | for Python, cached on disk                  | functions that Python calls                      |
 | `operation` | in a version for each FTL family          | functions that families define for themselves    |
 
-If in doubt between the first two, use `kernel`; use `inlined` if that measurably saves time per page. Three
-rules, found by measurements:
+Use `inlined` instead of `kernel` only if that measurably saves time per page. Further rules:
 
-* Kernels are compiled without numba's reference counting (`_nrt=False`), which would make passing arrays to
-  functions many times as costly as the work itself.
+* Kernels are compiled without numba's reference counting (`_nrt=False`): for a short function, counting the
+  references to its array arguments would take many times as long as the function's own work.
 * Machine code is made for entries only (`compiler/linking.py`), and cached on disk (`compiler/cache.py`).
 * A device is passed as a pointer (`pointer.py`), and integers as int64, so that a kernel is compiled once.
 
-A kernel receives a rule as the address of its compiled code. Unboxing a function object costs some 40 us per
-call, an integer costs nothing, and one compiled engine serves every policy.
+A kernel receives a rule as the address of the rule's compiled code, an integer, so one compiled engine serves
+every policy. To unbox a function object would take some 40 us per call.
 """
 
 import functools
@@ -49,7 +48,7 @@ _OPTIONS = {"_nrt": False, "error_model": "numpy"}
 
 
 def _part(function: Callable, **options: Any) -> Any:
-    """Compile `function` as a part of its callers, once for integers of all widths."""
+    """Compile `function` as a part of its callers; integer arguments of any width are passed as int64."""
     compiler = PartCompiler if is_own(function) else RuleCompiler
     dispatcher = numba.njit(**_OPTIONS, pipeline_class=compiler, **options)(function)
     template_of = dispatcher.get_call_template
@@ -84,7 +83,7 @@ def inlined(function: Callable) -> Any:
 def helper(function: Callable) -> Any:
     """Make a kernel that rules may call.
 
-    Rules in plain Python may call it, too: they run a copy that is compiled with bounds checks.
+    Rules that run as plain Python may call it, too. That call runs a copy compiled with bounds checks.
     """
     dispatcher = _part(function, forceinline=False)
     compile_for = dispatcher._compile_for_args
@@ -142,9 +141,9 @@ def entry(function: Callable) -> Any:
 def compiled_address(function: Callable, signature: Any, *, checked: bool = False) -> tuple[int, Any]:
     """Compile a function for a signature; return the address of the code, and an object that keeps it alive.
 
-    Only ssdgym's own functions are cached on disk: numba would not notice a change in another file with
-    functions that a user's function calls. With `checked`, the code raises an error if an index is out of
-    range or a loop does not end.
+    Only ssdgym's own functions are cached on disk: a user's function may call functions of other files, and
+    numba would not notice their changes. Checked code raises an error if an index is out of range or a loop
+    does not end.
 
     Raises:
         ValueError: with numba's reason, if the function cannot be compiled for that signature.
@@ -175,7 +174,7 @@ def address_of(dispatcher: Any, signature: Any) -> int:
 def entry_for(function: Any, *arguments: Any) -> Any:
     """Return an entry that is compiled for arguments of these numba types, to be called from Python.
 
-    Calls do not check their arguments: values of other types would be misread. Pass a pointer as an address.
+    Calls do not check their arguments: values of other types would be misread. Pass a pointer as an integer.
     """
     function.compile(arguments)
     return function.overloads[arguments].entry_point
@@ -231,7 +230,7 @@ def prefetch(typing_context, array, place):
         word = context.get_value_type(numba.types.int32)
         kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, word, word, word])
         function = builder.module.declare_intrinsic("llvm.prefetch", [cgutils.voidptr_t], kind)
-        builder.call(function, [address, word(0), word(3), word(1)])  # to be read, kept close, data
+        builder.call(function, [address, word(0), word(3), word(1)])  # read, highest locality, data cache
         return context.get_dummy_value()
 
     return numba.types.void(array, numba.types.int64), build

@@ -20,13 +20,13 @@ CANDIDATE = np.dtype(
         ("invalid", "i8"),  # invalid pages, which the erase reclaims
         ("beside", "i8"),  # valid pages of neighbouring sub-blocks, which are relocated but not erased
         ("spent", "i8"),  # sub-blocks whose pages are all invalid
-        ("erases", "i8"),  # erases of these sub-blocks since the device was made
-        ("relocated", "i8"),  # blocks of the stream of relocated pages, where there are several streams
+        ("erases", "i8"),  # past erases, since the device was made, of the sub-blocks that would be erased
+        ("relocated", "i8"),  # blocks that belong to stream `gc_stream`; 0 on a device with one stream
         ("invalidated_at", "i8"),  # clock of the last invalidation in the candidate's blocks
         ("closed_at", "i8"),  # clock when the last of the candidate's blocks was closed
         ("proposers", "u8"),  # bit j: proposer j has picked this candidate
-        # If a feature needs a sample of the valid pages: the number of sampled pages, the host writes of
-        # these pages, and the same for the other logical pages in their aligned groups of four.
+        # 0 unless a feature needs a sample of the valid pages. Number of sampled pages, and writes of these
+        # pages; number of the other logical pages in their aligned groups of four, and writes of those pages.
         *fields("i8", "sampled updates neighbours neighbour_updates"),
     ],
     align=True,
@@ -37,9 +37,9 @@ DECISION = np.dtype(
         ("kind", "i8"),
         ("plane", "i8"),
         ("candidates", "i8"),  # candidates that may be chosen
-        ("mean_erases", "f8"),  # erases per sub-block, averaged over the candidates
-        ("host_pages", "i8"),  # host pages programmed since the last decision
-        ("elapsed_ns", "i8"),  # time since the last decision
+        ("mean_erases", "f8"),  # mean erases per sub-block: of candidates (ERASE), of the plane (LEVEL), or 0
+        ("host_pages", "i8"),  # host pages programmed since the device's last decision
+        ("elapsed_ns", "i8"),  # time since the device's last decision
     ],
     align=True,
 )
@@ -49,15 +49,15 @@ STREAM_SEEN = np.dtype(
         ("number", "i8"),
         ("streams", "i8"),  # streams of the plane
         ("slot", "i8"),  # index in `view.stream`, counted over the device
-        ("own", "i8"),  # index in the rule's own records of streams
+        ("own", "i8"),  # index in a rule's `view.stream_memory`
         ("room", "i8"),  # free pages of the stream's open block; 0 if none is open
         ("open", "i8"),  # open blocks of the stream, 0 or 1
         ("blocks", "i8"),  # blocks of the stream, including the open block
         ("valid", "i8"),  # valid pages of the stream
-        ("written", "i8"),  # written pages of the stream
+        ("written", "i8"),  # pages of the stream's blocks, without the free pages of the open block
         # If the target is a sub-block of the pool, `room` counts the free pages of the sub-block, and the
-        # other fields describe its block as if that was open.
-        ("target", "i8"),  # number of the target, or 0 for a stream
+        # other fields describe its block as if it were the open block of a stream with this one block.
+        ("target", "i8"),  # the target that names the sub-block, or 0 for a stream
         ("near", "f8"),  # invalid pages of the target's block / most invalid pages of a block of the plane
         ("chosen", "i8"),  # whether the target is in the best erase set of its block
     ],
@@ -79,11 +79,11 @@ PAGE_SEEN = np.dtype(
 DIE_SEEN = np.dtype(
     [
         ("number", "i8"),
-        ("plane", "i8"),  # plane that GC would collect; any plane of the die if none
+        ("plane", "i8"),  # plane that GC would collect; if there is none, the die's first plane
         ("collects", "i8"),  # whether the die has a plane to collect
         ("running", "i8"),  # whether a round runs in the plane
-        ("moves", "i8"),  # pages left to move; without a round, in the block with most invalid pages
-        ("invalid", "i8"),  # invalid pages, which the erase reclaims
+        ("moves", "i8"),  # pages left to move; if no round runs, valid pages of the most invalid block
+        ("invalid", "i8"),  # invalid pages that the erase reclaims
     ],
     align=True,
 )
@@ -91,10 +91,10 @@ DIE_SEEN = np.dtype(
 ANSWER_SEEN = np.dtype(
     [
         ("number", "i8"),
-        ("commands", "i8"),  # commands of the round that is under way or would start
+        ("commands", "i8"),  # commands that the die would run: at most those that the round still needs
         ("moves", "i8"),  # moves among the commands of this answer
         ("erases", "i8"),  # 1 if the erase is among the commands of this answer
-        ("nominal_ns", "i8"),
+        ("nominal_ns", "i8"),  # time of the commands, without waits for the channel
     ],
     align=True,
 )
@@ -102,29 +102,29 @@ ANSWER_SEEN = np.dtype(
 #: or a valid subpage of a block that is collected.
 SECTOR_SEEN = np.dtype(
     [
-        ("plane", "i8"),  # plane that would take the next sector, or that collects
+        ("plane", "i8"),  # plane whose region is collected, or whose region the next sector would go to
         ("lpn", "i8"),  # logical page of the subpage, or of the first sector
         ("collected", "i8"),  # 1: a subpage of a collected block; 0: sectors from the write buffer
         ("slots", "i8"),  # sectors of a group
         ("sectors", "i8"),  # sectors that the decision is about: those that leave the buffer, or 1
         ("others", "i8"),  # other mapped sectors of their group
         ("in_region", "i8"),  # other mapped sectors of their group that are in a region
-        ("updated", "i8"),  # sectors that were in a region when they were written
-        ("writes", "i8"),  # host writes of the sectors that the decision is about, summed
+        ("updated", "i8"),  # sectors whose old copy is (collected: was, when they were written) in a region
+        ("writes", "i8"),  # writes and trims of the sectors that the decision is about, summed
         ("pages", "i8"),  # physical pages to read before the whole group can be programmed
-        ("evicting", "i8"),  # whether the group already moves to the main area
+        ("evicting", "i8"),  # whether an eviction of the group to the main area is under way
         ("slot", "i8"),  # slot that holds the present data of `lpn`, or -1
         ("age_h", "i8"),  # hours since the page of `slot` was programmed
         ("kept", "i8"),  # subpages that this collection has kept in the region
         ("most_kept", "i8"),  # most subpages that this collection may keep in the region
-        ("left", "i8"),  # valid subpages of the collected block, including those on their way out
+        ("left", "i8"),  # valid subpages of the collected block, including those of evictions under way
         ("waiting", "i8"),  # groups in the write buffer
-        ("places", "i8"),  # most groups in the write buffer
+        ("places", "i8"),  # most groups that the write buffer can hold
         ("block_pages", "i8"),  # flash pages of a block
         ("region_pages", "i8"),  # region pages of the plane
         ("region_valid", "i8"),  # region pages with a valid subpage
-        ("passes", "i8"),  # passes that the region's blocks still allow before they are erased
-        ("most_passes", "i8"),  # passes that the region's blocks allow if all of them are erased
+        ("passes", "i8"),  # passes over the region's blocks that are left before their erases, summed
+        ("most_passes", "i8"),  # `passes` if all blocks of the region were erased
     ],
     align=True,
 )
@@ -136,10 +136,10 @@ WAY_SEEN = np.dtype(
         ("reads", "i8"),  # reads of physical pages
         ("programmed", "i8"),  # programmed slots
         ("wasted", "i8"),  # programmed slots that hold no data
-        ("room", "i8"),  # pages left in the open block of the area, 0 if none is open
-        ("in_the_way", "i8"),  # pages left in the open block with a valid subpage, advanced first
-        ("valid", "i8"),  # pages of the area with a valid subpage
-        ("pages", "i8"),  # most pages of the area with a valid subpage
+        ("room", "i8"),  # pages left in the open block of region or main area, 0 if none is open
+        ("in_the_way", "i8"),  # region: pages counted in `room` that hold a valid subpage; main area: 0
+        ("valid", "i8"),  # pages of the region, or of the plane's main area, with a valid subpage
+        ("pages", "i8"),  # most pages of the region or main area that can have a valid subpage
     ],
     align=True,
 )
@@ -147,14 +147,14 @@ WAY_SEEN = np.dtype(
 BUNDLE_SEEN = np.dtype(
     [
         ("plane", "i8"),
-        ("number", "i8"),
+        ("number", "i8"),  # number of the bundle
         ("cause", "i8"),  # FULL or POOL of `ssdgym.engine.core.records`
         ("candidates", "i8"),  # candidates, including those that are not allowed
         ("levels", "i8"),  # levels below the whole block at which parts can be erased
         ("block_pages", "i8"),
-        ("blocks", "i8"),
+        ("blocks", "i8"),  # blocks of the bundle
         ("valid", "i8"),  # valid pages of the bundle's blocks
-        ("invalid", "i8"),
+        ("invalid", "i8"),  # invalid pages of the bundle's blocks
         ("since_merge", "i8"),  # M-Merges of the bundle since its last Merge
         ("limit", "i8"),  # most M-Merges of a bundle between two Merges
         ("free_blocks", "i8"),  # free blocks of the plane
@@ -173,27 +173,28 @@ PLAN_SEEN = np.dtype(
     [
         ("number", "i8"),  # 0: Merge; 1 + l: M-Merge at level l; 2 + levels: the plan of least cost
         ("depth", "i8"),  # level l of an M-Merge, or -1
-        ("allowed", "i8"),  # whether the candidate can be carried out; it may equal another one
-        ("cost_ns", "i8"),
-        ("erase_ns", "i8"),
+        ("allowed", "i8"),  # whether the candidate can be carried out, even if it equals another candidate
+        ("cost_ns", "i8"),  # time of the candidate's copies and erases
+        ("erase_ns", "i8"),  # time of the candidate's erases
         ("copies", "i8"),  # copied pages
-        ("out_copies", "i8"),  # copied pages that make room for an erase in place
-        ("erases", "i8"),
-        ("restored", "i8"),  # smallest parts erased only because of disturbance
-        ("at_tolerance", "i8"),  # smallest parts that lose data if a neighbour is erased once more
+        ("out_copies", "i8"),  # pages copied out of partial blocks, before these are erased in place
+        ("erases", "i8"),  # erase commands
+        ("restored", "i8"),  # sub-blocks that are erased only because they would lose data by disturbance
+        ("at_tolerance", "i8"),  # sub-blocks that lose data if a neighbour is erased once more
     ],
     align=True,
 )
 #: Clock and time of a device when its last decision was taken.
 TAKEN = np.dtype([("clock", "i8"), ("now", "i8")])
-#: A selected feature: the address of its code, and the bounds of its values.
+#: A selected feature: the address of its code, whether it is of kind `device`, and the bounds of its values.
 FEATURE = np.dtype([("address", "i8"), ("of_device", "i8"), ("low", "f8"), ("high", "f8")])
-#: The first value out of its bounds, and its column, counted from 1; context comes after candidates.
+#: The first value out of its bounds, and the number of its feature from 1 up (0: no such value). Features of
+#: candidates are counted before features of the context.
 OUTSIDE = np.dtype([("column", "i8"), ("value", "f8")])
 
 
 def _of(about: np.dtype, *more: np.dtype) -> Any:
-    """Return numba's signature of a feature that reads a rule's view, by address, and these records."""
+    """Return numba's signature of a feature: (view's address, record `about`, other records) -> float64."""
     return types.float64(types.int64, *(typeof(np.zeros(1, items)).dtype for items in (about, *more)))
 
 
@@ -212,7 +213,7 @@ FEATURE_SHAPES = {
     "device": types.float64(types.int64),
 }
 
-#: Callers of features by address, for the kinds that several modules compute.
+#: Intrinsics that make a feature's address a callable, for kinds of features that engine modules call.
 candidate_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["candidate"]))
 decision_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["decision"]))
 device_feature_at = function_at(types.FunctionType(FEATURE_SHAPES["device"]))

@@ -1,8 +1,8 @@
 """Pointers to devices: a NamedTuple of arrays is stored once, and compiled code loads the fields it uses.
 
 A device is a NamedTuple of some thirty arrays. Passed by value it would be more than 200 numbers in every
-call, which costs more than the work of a short kernel. And numba would take longer to read it from Python
-than the engine takes to advance to the next decision.
+call, which takes longer than a short kernel. To unbox it from Python would take numba longer than the engine
+takes to advance to the next decision.
 """
 
 import hashlib
@@ -48,13 +48,14 @@ def _atomic(operation: str) -> Any:
     return change
 
 
-#: Add to a word, or replace it. A thread that reads the new value with `read` also sees all earlier writes.
+#: Add to a word, or replace it; return the old value. A thread that reads the new value with `read` also sees
+#: all that the changing thread wrote before.
 add_to, exchange = _atomic("add"), _atomic("xchg")
 
 
 @intrinsic
 def read(typing_context, words, place):
-    """Return a word that another thread may have changed; what that thread wrote before is visible, too."""
+    """Return a word that another thread may have changed; earlier writes of that thread are then visible."""
 
     def build(context, builder, signature, arguments):
         return builder.load_atomic(_word(context, builder, signature, arguments), "acquire", _WORD_BYTES)
@@ -114,7 +115,7 @@ def _load_pointed(context: Any, builder: Any, pointer: Pointer, value: Any, name
 def load_field(context: Any, builder: Any, pointer: Any, stored: Any, place: int) -> Any:
     """Load field number `place` of a stored tuple; LLVM may assume that the field never changes."""
     field = stored.types[place]
-    # Address the field by its offset in bytes: LLVM would read the long type of the tuple as text.
+    # Address the field by its offset in bytes, since LLVM would have to parse the tuple's long type as text.
     offset = ir.Constant(ir.IntType(32), _offset(context, stored, place))
     begin = builder.gep(pointer, [offset], inbounds=True)
     at = builder.bitcast(begin, context.get_value_type(field).as_pointer())
@@ -131,7 +132,7 @@ def _offset(context: Any, stored: Any, place: int) -> int:
 
 
 def _load_row(context: Any, builder: Any, field: Any, pointer: Any) -> Any:
-    """Load an array of one dimension: its address and its length, from which the other parts follow."""
+    """Load an array of one dimension: its address and its length; compute the other parts from these."""
     model = context.data_model_manager[field]
     size = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(field.dtype)))
     place_of = model.get_field_position

@@ -11,13 +11,14 @@ MAX_PAIRS = 8
 
 #: Status bits of a block.
 OPEN, INDEXED, POOLED = 1, 2, 4
-#: Status bits where cells wear out: WORN is retired when all of it is erased, RETIRED is no longer used.
+#: Status bits where cells wear out. A WORN block is retired when it is erased as a whole; a RETIRED block is
+#: never written again.
 WORN, RETIRED = 8, 16
 WHOLE_BLOCK, SUB_BLOCK_RUN, SUB_BLOCK_SET = (unit.code for unit in EraseUnit)
 NO_ISOLATION, SOFTWARE, HARDWARE = (isolation.code for isolation in Isolation)
 #: Bit of `levels`: the device has wear-levelling rounds beside GC rounds.
 LEVELS = 1
-#: Bit of `levels`: levelling fills the free block with fewest erases left, instead of most erases done.
+#: Bit of `levels`: levelling fills the free block with the fewest erases left. Without it, most erases done.
 BY_LIMITS = 4
 #: State of levelling in a plane: a decision is due, or a levelling round runs.
 LEVELLING_DUE, LEVELLING_RUNS = 1, 2
@@ -29,7 +30,7 @@ SINGLE_PLANE, STRICT, RELAXED = (multi_plane.code for multi_plane in MultiPlane)
 
 
 def fields(kind: str, names: str) -> list[tuple[str, str]]:
-    """Return fields of one dtype, `kind`; blanks separate their names."""
+    """Return fields of one dtype, `kind`; `names` has their names, separated by blanks."""
     return [(name, kind) for name in names.split()]
 
 
@@ -63,7 +64,7 @@ PARAMS = np.dtype(
         ("hashes", "i4"),  # rows of the hotness table
         ("counters", "i8"),  # counters per row
         ("decay_period", "i8"),  # updates after which all counters are halved
-        ("group_of_degree", "u8"),  # nibble d: hotness group of the pages of degree d, 0 = cold
+        ("group_of_degree", "u8"),  # bits 4d to 4d + 3: group of pages with hotness degree d; 0 = cold
         ("queue_depth", "i8"),  # most outstanding requests in a closed loop; 0 = open loop
         ("window_pages", "i8"),  # most page transactions in flight
         ("allocation", "u1"),  # STATIC, DYNAMIC or LATE
@@ -71,21 +72,21 @@ PARAMS = np.dtype(
         ("multi_plane_writes", "u1"),
         ("multi_plane_reads", "u1"),
         ("pad_limit", "i4"),  # most pages padded in a plane so that its write can join a command
-        ("aligned_rows", "u1"),  # host pages go to the plane of the die whose next page number lags most
+        ("aligned_rows", "u1"),  # a host page goes to the die's plane whose next page number lags most
         ("early_writes", "u1"),  # a host write is done when its data has been transferred to the die
         ("defers_gc", "u1"),  # foreground GC comes after host commands while pool_pages >= floor_pool
         ("whole_rounds", "u1"),  # a background round that runs comes before host commands
         ("counts_updates", "u1"),  # the hotness table does not count the first write of a page
-        ("keeps_blocks", "u1"),  # the block chosen for cold pages takes them until it is full
+        ("keeps_blocks", "u1"),  # `hotness_groups` fills a block drawn for cold pages before it draws another
         ("copyback", "u1"),  # relocations do not use the channel
         ("erase_unit", "u1"),  # WHOLE_BLOCK, SUB_BLOCK_RUN or SUB_BLOCK_SET
         ("isolation", "u1"),  # NO_ISOLATION, SOFTWARE or HARDWARE
         ("least_invalid", "i4"),  # fewest invalid pages of an eligible block
-        ("must_gain", "u1"),  # each round has to gain pages, since GC repeats rounds up to a level
-        # Offset, in bytes, of a rule's memory in each array of memory: by ROLES and MEMORY_FIELDS.
+        ("must_gain", "u1"),  # a pair of an erase set must reclaim more pages than its neighbours hold valid
+        # Offset, in bytes, of a rule's memory in each array of memory. Axes: the rule's role; MEMORY_FIELDS.
         ("memory_at", "i8", (4, 5)),
         ("placement", "u1"),  # IN_STREAMS, HOST_BY_RULE, BY_RULE or TO_THE_POOL
-        ("targets", "u1"),  # the placement may choose sub-blocks; replaced data is invalid before its call
+        ("targets", "u1"),  # the placement may choose sub-blocks; it is called after old data is invalidated
         ("reads_first", "u1"),  # host reads go before foreground GC
         ("preemptible", "u1"),  # host pages may be programmed in a plane while a round runs there
         ("levels", "u1"),  # LEVELS | BY_LIMITS
@@ -111,7 +112,7 @@ CONTROL = np.dtype(
         ("admitted_pages", "i8"),  # host pages admitted since the device was made
         ("cursor", "i8"),  # next request of the present chunk of input
         ("offset", "i8"),  # pages of the request at `cursor` that are already admitted
-        ("serial", "i8"),  # requests started since the last reset
+        ("serial", "i8"),  # requests started (untimed: completed) since the last reset of the metrics
         ("outstanding", "i8"),  # requests started and not completed
         ("outstanding_writes", "i8"),  # write requests started and not completed
         ("resumes", "i4"),  # what resumes after a decision outside: NOTHING, DISPATCH or ADMISSION
@@ -124,14 +125,14 @@ CONTROL = np.dtype(
         ("die_cursor", "i4"),
         ("slot", "i4"),  # slot of the request in admission, or -1
         ("free_slot", "i4"),
-        ("write_head", "i4"),  # late allocation: the first write bound to no die yet
+        ("write_head", "i4"),  # late allocation: first transaction in the device's write queue, or -1
         *fields("i4", "write_tail free_transaction free_transactions ready_head ready_count"),
         ("metrics_start_ns", "i8"),
         ("period_at", "i8"),  # clock at which the placement's `period` function is called next
         ("request_lpn", "i4"),  # first page of the write request whose page is placed now, or was placed last
-        ("request_pages", "i4"),  # pages of the write request whose page is placed
-        ("request_hint", "u1"),  # hint of the write request whose page is placed
-        ("next_arrival_ns", "i8"),  # arrival of the next request; only for rules with an oracle
+        ("request_pages", "i4"),  # pages of the write request whose page is placed now, or was placed last
+        ("request_hint", "u1"),  # hint of the write request whose page is placed now, or was placed last
+        ("next_arrival_ns", "i8"),  # arrival of the next request; set only for rules with an oracle
         ("replaced_lpn", "i8"),  # 1 + logical page that is already invalidated but not yet placed anew, or 0
         ("attached", "u1"),  # bit 1 << kind: the rule of that kind has been attached; RELOCATE: all trackers
         ("request_stream", "i4"),  # untimed: stream chosen outside the engine for all pages of a request
@@ -143,7 +144,7 @@ CONTROL = np.dtype(
 COUNTERS = np.dtype(
     [
         *fields("i8", "host_pages_written host_reads host_pages_trimmed"),
-        ("hot_pages_written", "i8"),  # host pages programmed that the hotness table calls hot
+        ("hot_pages_written", "i8"),  # host pages programmed while the hotness table calls them hot
         ("relocated_pages", "i8"),
         ("overflow_pages", "i8"),  # relocated pages that went to another stream than their own
         ("joined_moves", "i8"),  # relocated pages that joined the move of another plane
@@ -162,7 +163,7 @@ COUNTERS = np.dtype(
         ("clustered_pages", "i8"),  # relocated pages programmed next to another relocated page
         ("relocated_runs", "i8"),  # runs of relocated pages programmed one after the other in a block
         ("erase_square_rise", "i8"),  # rise of the sum of the squared erase counts of all sub-blocks
-        ("victim_valid_pages", "i8"),  # valid pages of erase sets when their rounds started
+        ("victim_valid_pages", "i8"),  # valid pages in the masks of erase sets when their rounds started
         ("read_latency_sum_ns", "i8"),
         ("write_latency_sum_ns", "i8"),
         ("read_service_sum_ns", "i8"),  # service times of the last command of each request, summed
@@ -221,7 +222,7 @@ PLANE = np.dtype(
         ("round_leader", "i4"),  # plane that leads the round that runs in this plane, or -1
         ("round_count", "i4"),  # pairs, in `round_pairs`, of the round that this plane leads
         ("round_planes", "i4"),  # planes of the round that this plane leads
-        ("round_pair", "i4"),  # pair of the round whose valid pages this plane moves
+        ("round_pair", "i4"),  # number of the round's pair that this plane empties now
         ("round_page", "i4"),  # next page to check in the block of that pair
         ("collecting", "u1"),  # foreground GC is switched on
         ("levelling", "u1"),  # LEVELLING_DUE, LEVELLING_RUNS or 0
@@ -230,8 +231,8 @@ PLANE = np.dtype(
 )
 #: A list of blocks, or of bundles.
 LIST = np.dtype([("head", "i4"), ("tail", "i4")])
-#: Indexed blocks of a plane with one number of invalid pages, in two lists: by the time when they reached
-#: that number, and (`quiet`; without sub-blocks, not for 0 pages) by the clock of their last invalidation.
+#: Indexed blocks of a plane with one number of invalid pages, in two lists: by the time when they reached the
+#: number; by the clock of their last invalidation (`quiet_`: if a block is one sub-block, and not for 0).
 BUCKET = np.dtype([("head", "i4"), ("tail", "i4"), ("quiet_head", "i4"), ("quiet_tail", "i4")])
 #: A write stream of a plane. The first five fields count since the last reset of the metrics. A block belongs
 #: to the stream for which it was last opened, from its first written page until all of it is erased.
@@ -253,15 +254,15 @@ DIE = np.dtype(
         ("estimate_ns", "i8"),  # estimated time when the work queued to the die ends
         ("started_ns", "i8"),  # when the present command started
         ("transfer_ns", "i8"),  # time of the present command on the channel
-        ("after_ns", "i8"),  # time of the present command after the channel
+        ("after_ns", "i8"),  # time of the present command after its transfer
         ("gc_ns", "i8"),  # time of the commands of GC that have ended
         *fields("i4", "read_head read_tail write_head write_tail"),
         ("transaction", "i4"),  # transaction of the present command; joined writes are linked to it
         ("next_waiter", "i4"),  # next die in the queue of the channel
         ("plane_cursor", "i4"),
         ("pages", "i4"),  # pages that the present command reads, writes or moves
-        # Only where a rule or agent decides about idle dies. A die is idle from when it has no command
-        # to start until the host has work for it.
+        # The next fields, to `timer`, are used only if a rule or agent decides about idle dies. A die is idle
+        # from the time when it has no command to start until the host has work for it.
         ("idle_since", "i8"),  # time when the die became idle
         ("idle_gap_ns", "i8"),  # length of the die's last idle time
         ("idle_mean_gap_ns", "i8"),  # mean length of the die's idle times, weighted towards the latest
@@ -301,7 +302,7 @@ LATENCY = np.dtype([("ns", "i8"), ("op", "u1")], align=True)
 ERASE_PAIR = np.dtype([("mask", "u8"), ("block", "i4")], align=True)
 
 
-#: Most levels of partial blocks below the whole block: a block has at most 64 smallest parts.
+#: Most levels of partial blocks below the whole block: a block has at most 64 sub-blocks.
 MAX_LEVELS = 6
 #: Most candidates of a merge decision: Merge, M-Merge at each depth, and the plan of least cost.
 MAX_PLANS = MAX_LEVELS + 3
@@ -313,12 +314,12 @@ FULL, POOL = range(2)
 PLAN = np.dtype(
     [
         ("cost_ns", "i8"),  # time of the candidate's copies and erases
-        ("erase_ns", "i8"),
+        ("erase_ns", "i8"),  # time of the candidate's erases
         ("copies", "i4"),  # relocated pages
-        ("out_copies", "i4"),  # copies that make room for an erase in place
+        ("out_copies", "i4"),  # copies of pages out of partial blocks, before these are erased in place
         ("erases", "i4"),  # erase commands
-        ("restored", "i4"),  # smallest parts of blocks that are erased only because of disturbance
-        ("at_tolerance", "i4"),  # smallest parts that lose data if a neighbour is erased once more
+        ("restored", "i4"),  # sub-blocks that are erased only because they would lose data by disturbance
+        ("at_tolerance", "i4"),  # sub-blocks that lose data if a neighbour is erased once more
         ("parts", "u8"),  # hash of the partial blocks that are erased in place
         ("allowed", "u1"),
     ],
@@ -332,7 +333,7 @@ CASE = np.dtype(
         ("limit", "i4"),  # most M-Merges of a bundle between two Merges
         ("free_blocks", "i4"),  # free blocks of the plane
         ("kept_blocks", "i4"),  # free blocks of the plane at which merges begin
-        ("waiting", "i4"),  # bundles of the plane whose merge could free a block
+        ("waiting", "i4"),  # other bundles of the plane whose merge could free a block
         ("valid", "i4"),  # valid pages of the bundle's blocks
         *fields("i4", "invalid block_pages levels"),
         ("cause", "u1"),  # FULL or POOL

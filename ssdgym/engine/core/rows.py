@@ -26,11 +26,11 @@ def _copy(table, i, row, restores):
 
 
 class Rows:
-    """Save devices of a batch as rows of bytes, and restore them, while the arrays of the batch exist.
+    """Save devices of a batch as rows of bytes, and restore them. The batch's arrays must exist meanwhile.
 
     Args:
         state: the batch.
-        leave_out: names of arrays that are not copied. They are empty in a state made from a row.
+        leave_out: names of arrays that are not copied. In a state made from a row they have length 0.
     """
 
     def __init__(self, state: State, leave_out: Collection[str] = ()) -> None:
@@ -64,7 +64,7 @@ class Rows:
         )
 
     def row_of(self, saved: State) -> np.ndarray:
-        """Return a row with the device of a batch of one; its arrays are filled up with zeros if shorter."""
+        """Return a row with the device of `saved`, a batch of one; zeros fill up arrays that are shorter."""
         row = np.zeros(self._bytes, np.uint8)
         for array, source in zip(self.state_of(row), saved, strict=True):
             part = array[tuple(slice(length) for length in source.shape)]

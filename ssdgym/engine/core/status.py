@@ -5,7 +5,7 @@ OK, INPUT_ENDED, HORIZON = 0, 1, 2
 FIRST_DECISION = 3
 ERASE_DECISION, PLACE_DECISION, RELOCATE_DECISION, MERGE_DECISION, IDLE_DECISION = 3, 4, 5, 7, 8
 ALLOCATE_DECISION, LEVEL_DECISION = 9, 10
-#: The placement's `period` function is due. Codes of decisions are smaller.
+#: The placement's `period` function is due. Codes of decisions are below this number.
 PERIOD_DUE = 100
 #: Too many blocks are lost: the life of the device is over.
 END_OF_LIFE = 102
@@ -24,5 +24,5 @@ OUT_OF_ORDER = -12
 #: An allocation rule has chosen a block outside the pool; the answer to LEVEL is a block outside the index.
 NOT_FREE, NOT_CLOSED = -13, -14
 
-#: Only within the loops: the state has changed, so call again; there is no work to do.
+#: Only within the loops. AGAIN: nothing was carried out or started, call again. NO_WORK: nothing is to do.
 AGAIN, NO_WORK = 201, 202

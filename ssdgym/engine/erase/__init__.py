@@ -1,1 +1,1 @@
-"""The ERASE decision: legal erase sets, candidates and their features, and helpers of victim rules."""
+"""The ERASE decision: legal erase sets, candidates and their features, and functions for victim rules."""

@@ -1,7 +1,8 @@
-"""The best erase set of a block: of all sets that its device may erase, the one of highest benefit.
+"""The best erase set of a block: the set of highest benefit among the sets that are compared.
 
-The benefit of an erase set is the fraction `gain / cost`: its invalid pages over the time of its moves (the
-valid pages to relocate) and of the erase.
+The benefit of an erase set is `gain / cost`: its invalid pages, divided by the time of its moves (valid pages
+to relocate) and of the erase. If runs may be erased, all runs are compared. If any sub-blocks may be erased,
+they are sorted by falling invalid pages, and the prefixes of this order are compared.
 """
 
 import numpy as np
@@ -30,23 +31,24 @@ def _valid_pages(dev, sub):
 def _better_run(dev, block, gain, moves):
     """Find the run of a block that most exceeds the benefit of `gain` invalid pages at `moves` moves.
 
-    With `cost` for `moves`, the excess of a run is `invalid * cost - gain * (cost of the run)`. For run
-    `a..b` it is `end(b) - start(a)`, with sums over all sub-blocks up to `b` and before `a`, so one pass
-    finds the best start for every end. Of equal runs the shorter is found, then the lower. Returns first and
-    last sub-block of the run, and whether it exceeds the benefit.
+    If `cost` is the cost of `moves` moves, the excess of a run is `invalid * cost - gain * (cost of the
+    run)`. The excess of run `a..b` is `end(b) - start(a)`, where `end` sums over all sub-blocks up to `b`,
+    and `start` over those before `a`, so one pass finds the best start for every end. Among equal runs the
+    shortest wins, then the lowest. Returns first and last sub-block of the run, and whether it exceeds the
+    benefit.
     """
     params = dev.params[0]
     base = np.int64(block) * params.sub_blocks
     last = params.sub_blocks - 1
     cost, per_move = cost_of(params, moves), gain * params.copy_cost
     beside = -np.int64(params.isolation == SOFTWARE)  # all bits if a run's neighbours count, otherwise none
-    total = np.int64(0)  # of all sub-blocks up to here
+    total = np.int64(0)  # sum over all sub-blocks up to the present one
     moved_before, moved = np.int64(0), per_move * _valid_pages(dev, base)
     start, start_total = np.int64(0), np.int64(2**62)
     best_excess, best_start, best_end = np.int64(-(2**62)), np.int64(0), np.int64(0)
     for s in range(params.sub_blocks):
         # 1. Let the run start here if no earlier start is better; a later start makes the run shorter.
-        #    Where neighbours count, the pages of the sub-block in front of the run also have to be moved.
+        #    If neighbours count, the pages of the sub-block in front of the run also have to be moved.
         at_start = total + moved_before
         if at_start <= start_total:
             start, start_total = np.int64(s), at_start
@@ -54,8 +56,8 @@ def _better_run(dev, block, gain, moves):
         total += cost * dev.sub_block[base + s].invalid - moved
         moved_before = moved & beside
         moved = per_move * _valid_pages(dev, base + s + 1) if s < last else np.int64(0)
-        # 3. Let the run end here if it exceeds the best one, or equals it and is shorter. Ends are tried from
-        #    the lowest on, so that of runs of equal length the lowest stays.
+        # 3. Let the run end here if it exceeds the best run, or equals it and is shorter. Ends are tried from
+        #    the lowest up, so among equal runs of equal length the lowest is found.
         excess = total - (moved & beside) - start_total
         if excess > best_excess or (excess == best_excess and s - start < best_end - best_start):
             best_excess, best_start, best_end = excess, start, np.int64(s)
@@ -79,10 +81,10 @@ def _pages_of_run(dev, block, first, last):
 
 @inlined
 def _best_run(dev, block, gain, moves):
-    """Find the best run of a block, starting from the invalid pages (`gain`) and moves of one of its sets.
+    """Find the best run of a block, beginning with the invalid pages (`gain`) and moves of any of its sets.
 
-    Each pass finds the run that most exceeds the benefit of the run before, until no run exceeds it; the last
-    pass breaks ties (Dinkelbach's method, exact in integers). Returns mask, invalid pages and moves.
+    Each pass finds the run that most exceeds the benefit found by the pass before, until no run exceeds it;
+    the last pass breaks ties (Dinkelbach's method, exact in integers). Returns mask, invalid pages and moves.
     """
     first, last, exceeds = np.int64(0), np.int64(0), True
     while exceeds:
@@ -93,7 +95,7 @@ def _best_run(dev, block, gain, moves):
 
 @inlined
 def _next_by_invalid(dev, block, taken):
-    """Return the lowest of the sub-blocks outside `taken` with most invalid pages; -1 for none."""
+    """Return the sub-block outside `taken` with most invalid pages, on a tie the lowest; -1 for none."""
     params = dev.params[0]
     base = np.int64(block) * params.sub_blocks
     best, most = -1, 0
@@ -135,7 +137,7 @@ def _best_prefix(dev, block):
 def best_set_from(dev, block, guess):
     """Find the best erase set of a block; a guess near the best set makes the search faster.
 
-    Of equal sets, the one with fewest sub-blocks is found, then the lowest.
+    Among sets of equal benefit, the set with fewest sub-blocks is best, then the lowest set.
 
     Args:
         dev: the rule's view.
@@ -160,13 +162,13 @@ def best_set_from(dev, block, guess):
 
 @helper
 def best_set_after(dev, block, gain, moves):
-    """Find the best run of a block as `best_set_from` does, from invalid pages and moves of any set."""
+    """Find the best run of a block; as a guess, take the invalid pages `gain` and the moves of any set."""
     return _best_run(dev, block, gain, moves)
 
 
 @helper
 def neighbours(dev, mask):
-    """Return the mask of the sub-blocks beside a mask that are emptied with it (software isolation)."""
+    """Return the mask of the sub-blocks that are only emptied when `mask` is erased (software isolation)."""
     return neighbours_of(dev.params[0], mask)
 
 
@@ -178,7 +180,7 @@ def best_set(dev, block):
 
 @helper
 def first_writable(dev, block, mask):
-    """Return the lowest sub-block of `mask` with unwritten pages, as a global number; -1 for none."""
+    """Return the lowest sub-block of `mask` with unwritten pages, numbered over the device; -1 for none."""
     params = dev.params[0]
     base = np.int64(block) * params.sub_blocks
     while mask != NONE:
@@ -191,7 +193,7 @@ def first_writable(dev, block, mask):
 
 @helper
 def tie_of(mask):
-    """Return a number that orders sets of equal benefit: the set to choose first has the smallest number."""
+    """Return a number that breaks ties of equal benefit: the set with the smallest number comes first."""
     if mask == NONE:
         return np.int64(0)
     return np.int64(count_bits(mask) << _SIX | trailing_zeros(mask))

@@ -1,6 +1,7 @@
 """The candidates of an ERASE decision, without duplicates.
 
-Proposers pick the first candidates; the others are chosen by rank and at random.
+The first candidates are the picks of the proposers, which are victim rules. The others are sets of the blocks
+with most invalid pages, and sets of random blocks.
 """
 
 import numpy as np
@@ -14,17 +15,16 @@ from ssdgym.engine.decisions import erase_set_by
 from ssdgym.engine.erase.best_set import best_set
 from ssdgym.engine.erase.legality import check_erase_set, random_block, random_eligible
 
-#: Factor that spreads masks over the keys of erase sets.
+#: Factor of masks in the hash of an erase set.
 _SPREAD = np.int64(0x2545F4914F6CDD1D)
 
-# The table of candidates of an ERASE decision.
-#
-# It has the shape (K, MAX_PAIRS): the pairs of a set come first, the rest have empty masks.
+# The table of candidates, `sets`, has the shape (K, MAX_PAIRS): the pairs of a set come first, then pairs
+# with mask 0. `keys` (K,) has a hash of each set, and `count` is the number of sets in the table.
 
 
 @inlined
 def pairs_of(erase_set):
-    """Count the pairs of a candidate: those with a mask, which come first."""
+    """Return the number of pairs of a candidate: pairs in front of the first mask 0."""
     count = 0
     while count < MAX_PAIRS and erase_set[count].mask != NONE:
         count += 1
@@ -33,7 +33,7 @@ def pairs_of(erase_set):
 
 @inlined
 def _is_set(erase_set, pairs, length):
-    """Return whether a candidate equals the erase set of the first `length` pairs."""
+    """Return whether a candidate equals the erase set of the first `length` items of `pairs`."""
     for k in range(length):
         if erase_set[k].block != pairs[k].block or erase_set[k].mask != pairs[k].mask:
             return False
@@ -44,7 +44,7 @@ def _is_set(erase_set, pairs, length):
 def add_set(sets, keys, count, pairs, length):
     """Append an erase set of `length` pairs to the `count` sets of the table, unless it is already there.
 
-    `keys` has a hash of each set. Returns the place of the set, or -1 if the table is full.
+    Returns the row of the set in the table, or -1 if the table is full.
     """
     key = np.int64(length)
     for k in range(length):
@@ -63,7 +63,7 @@ def add_set(sets, keys, count, pairs, length):
 
 @kernel
 def _add_legal(dev, plane, sets, keys, count, pairs, length):
-    """Append an erase set if it is legal; return the number of sets in the table."""
+    """Append an erase set if it is legal and new; return the number of sets in the table."""
     if check_erase_set(dev, plane, pairs, length) != OK:
         return count
     return max(count, add_set(sets, keys, count, pairs, length) + 1)
@@ -71,7 +71,7 @@ def _add_legal(dev, plane, sets, keys, count, pairs, length):
 
 @inlined
 def _set_pair(dev, pairs, k, block):
-    """Write a block as pair `k` of an erase set: the whole block, or its best set if parts may be erased."""
+    """Store a block as pair `k` of an erase set: the whole block, or its best set if parts may be erased."""
     params = dev.params[0]
     pairs[k].block = block
     whole = params.erase_unit == WHOLE_BLOCK
@@ -80,7 +80,7 @@ def _set_pair(dev, pairs, k, block):
 
 @kernel
 def _set_first(dev, plane, pairs, count):
-    """Write the `count` blocks with most invalid pages to `pairs`; return `count`."""
+    """Store the `count` blocks with most invalid pages in `pairs`; return `count`."""
     block = np.int64(most_invalid_block(dev, plane))
     for k in range(count):
         _set_pair(dev, pairs, k, block)
@@ -90,9 +90,10 @@ def _set_first(dev, plane, pairs, count):
 
 @kernel
 def _add_by_rank(dev, plane, sets, keys, count, wanted, pairs, most_blocks):
-    """Append sets of blocks with many invalid pages; return the number of sets in the table.
+    """Append sets of blocks with many invalid pages, up to `wanted` sets; return the number of sets.
 
-    By falling invalid pages, each block adds itself, itself with the first block, and all blocks up to it.
+    Blocks are visited by falling invalid pages. Each block adds three sets, if legal: the block alone, the
+    block with the first block, and all blocks visited so far (at most `most_blocks`).
     """
     first = np.int64(most_invalid_block(dev, plane))
     block = first
@@ -113,7 +114,7 @@ def _add_by_rank(dev, plane, sets, keys, count, wanted, pairs, most_blocks):
 
 @kernel
 def _add_at_random(dev, plane, sets, keys, count, pairs, most_blocks):
-    """Append sets of random eligible blocks, trying once per place in the table; return the sets' number."""
+    """Append sets of random eligible blocks, with one try per row of the table; return the number of sets."""
     params = dev.params[0]
     turns = sets.shape[0]
     for k in range(turns):
@@ -144,7 +145,7 @@ def _add_mask(sets, keys, count, block, mask, scratch):
 
 @kernel
 def _add_block(dev, sets, keys, count, block, scratch):
-    """Append a whole block and, if parts may be erased, its best set; return the number of sets."""
+    """Append a whole block and, if parts may be erased, the block's best set; return the number of sets."""
     params = dev.params[0]
     prefetch(dev.sub_block, block * params.sub_blocks)
     count = _add_mask(sets, keys, count, block, full_mask(params.sub_blocks), scratch)
@@ -157,7 +158,7 @@ def _add_block(dev, sets, keys, count, block, scratch):
 def propose(dev, plane, spec, sets, proposed):
     """Begin the table with the legal picks of the proposers, without repeats; return the number of sets.
 
-    `proposed[k]` becomes the place of the pick of proposer `k`, -1 for none. The device does not change.
+    `proposed[k]` becomes the row of the pick of proposer `k`, -1 for none. The device does not change.
     """
     count = np.int64(0)
     choice = spec.pairs
@@ -174,9 +175,9 @@ def propose(dev, plane, spec, sets, proposed):
 
 @inlined
 def fill_up(dev, plane, sets, count, spec):
-    """Fill up the table after its first `count` sets; return the number of sets.
+    """Fill the rows of the table behind its first `count` sets, without repeats; return the number of sets.
 
-    Half of the free places are filled by rank, the others at random, without repeats.
+    Half of these rows are for blocks with most invalid pages, the others for random eligible blocks.
     """
     wanted = count + (sets.shape[0] - count + 1) // 2
     scratch, keys = spec.pairs, spec.keys
@@ -193,7 +194,7 @@ def fill_up(dev, plane, sets, count, spec):
             count = _add_block(dev, sets, keys, count, block, scratch)
             block = np.int64(dev.block[block].next_bucket)
         invalid -= 1
-    # Random eligible blocks, with one try per place of the table.
+    # Random eligible blocks, with one try for each row of the table.
     tries = sets.shape[0]
     for k in range(tries - count):
         prefetch(dev.block, random_block(dev, plane, PROPOSAL_STREAM, 65 * k))
@@ -208,17 +209,17 @@ def fill_up(dev, plane, sets, count, spec):
 
 @inlined
 def _list(sets, place, block, mask):
-    """Write a set of one pair to a place; the other pairs of a listed set are always empty."""
+    """Store a set of one pair in row `place`; the row's other masks are 0 already."""
     sets[place, 0].block = block
     sets[place, 0].mask = mask
 
 
 @kernel
 def list_all(dev, plane, sets):
-    """List every erase set of the plane at its fixed place, legal or not; return the number of places.
+    """List each erase set of one block of the plane, legal or not, in its fixed row; return how many.
 
-    Sets are sorted by block, those of a block by start and length if only runs may be erased, otherwise by
-    mask; the whole block is last.
+    Sets are sorted by block. The sets of a block are sorted by start, then length, if only runs may be
+    erased, otherwise by mask; the whole block is last.
     """
     params = dev.params[0]
     count = 0

@@ -1,6 +1,6 @@
-"""Observations of ERASE decisions: features of the candidates, a mask, and context.
+"""Observations of ERASE decisions: features of the candidates, the mask of legal candidates, and the context.
 
-Features are functions of the records that are filled here, and are called by address.
+A feature is a function of records that are filled here; it is called by its address.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ GROUP = 4
 
 @inlined
 def _count_updates(dev, block, mask, stride, tally):
-    """Add the host writes of sampled valid pages of a pair, and of the other pages of their groups."""
+    """Add to `tally` the host writes of a pair's sampled valid pages, and of other pages of their groups."""
     params = dev.params[0]
     first = block * params.pages_per_block
     for ppn in range(first, first + params.pages_per_block, stride):
@@ -45,9 +45,9 @@ def _count_updates(dev, block, mask, stride, tally):
 
 @inlined
 def count_candidate(dev, erase_set, pairs, stride, tally):
-    """Count pages and sub-blocks of a candidate of `pairs` pairs, and write them to a CANDIDATE.
+    """Count pages and sub-blocks of a candidate of `pairs` pairs; store them in `tally`, a CANDIDATE.
 
-    Every `stride`-th page of a block is sampled to count updates; 0 means none.
+    Every `stride`-th page of a block is sampled to count host writes; if `stride` is 0, no page is sampled.
     """
     clear(tally)
     tally.pairs = pairs
@@ -77,7 +77,7 @@ def count_candidate(dev, erase_set, pairs, stride, tally):
 
 @inlined
 def describe_candidates(dev, spec, count, view):
-    """Fill in the features of the candidates that may be chosen, one feature after the other."""
+    """Fill in the features of the candidates that may be chosen."""
     handle = dev.decider.victim_view
     for column in range(spec.candidate_features.shape[0]):
         feature = spec.candidate_features[column]
@@ -92,8 +92,8 @@ def describe_candidates(dev, spec, count, view):
 def observe_plane(dev, plane, spec, view):
     """Describe the ERASE decision of a plane; the device does not change.
 
-    With `spec.every` the candidates are all erase sets at fixed places, otherwise proposals. If nothing may
-    be erased, which happens only at the horizon, the mask marks candidate 0, so that it is never empty.
+    If `spec.every`, the candidates are all erase sets in fixed rows; otherwise proposals. If no set is legal,
+    which happens only at the horizon, the mask marks candidate 0, so that no mask is empty.
     """
     count = propose(dev, plane, spec, view.sets, view.proposed)
     if spec.every:
@@ -143,7 +143,7 @@ def observe_plane(dev, plane, spec, view):
 
 @kernel
 def _locate_proposed(dev, plane, spec, view):
-    """Translate the proposers' picks to places of `list_all`; a set of several pairs has none (-1)."""
+    """Turn the rows of the proposers' picks into rows of `list_all`; a set of several pairs has none (-1)."""
     params = dev.params[0]
     for p in range(spec.proposers.shape[0]):
         if view.proposed[p] < 0:
@@ -156,7 +156,7 @@ def _locate_proposed(dev, plane, spec, view):
 
 @kernel
 def _fixed_place(params, block, mask):
-    """Return the place of an erase set in `list_all`; `block` is a number within its plane."""
+    """Return the row of an erase set in `list_all`; `block` is numbered within its plane."""
     sub_blocks = np.int64(params.sub_blocks)
     if params.erase_unit == WHOLE_BLOCK:
         return block

@@ -24,7 +24,7 @@ def is_overfull(params, plane):
 
 @inlined
 def gc_unfinished(params, plane):
-    """Return whether foreground GC continues after a round."""
+    """Return whether a plane has not reached the level at which foreground GC ends."""
     if is_overfull(params, plane):
         return False
     return plane.free_pages < params.stop_free or plane.pool_pages < params.stop_pool
@@ -32,11 +32,10 @@ def gc_unfinished(params, plane):
 
 @inlined
 def _wins_enough(dev, leader, block, mask):
-    """Return whether a pair (block, mask) reclaims enough pages.
+    """Return whether a pair (block, mask) reclaims enough pages: at least `least_invalid`.
 
-    `least_invalid` pages are enough, unless GC repeats rounds until a level of free pages is reached: then
-    the pair has to reclaim more pages than its neighbours have valid pages. Otherwise a round could leave
-    fewer free pages than before, and rounds would never end.
+    If GC repeats rounds until a level of free pages is reached, the pair must also reclaim more pages than
+    its neighbours have valid pages. Otherwise rounds could cost free pages, and never end.
     """
     params, record = dev.params[0], dev.block[block]
     if mask == full_mask(params.sub_blocks):  # it has no neighbours
@@ -83,7 +82,7 @@ def _check_pair(dev, leader, block, mask):
 
 @inlined
 def pages_taken(dev, plane_number, pairs, count):
-    """Return how many free pages pairs take from a plane: moves, and unwritten pages of their blocks."""
+    """Return how many free pages pairs use up in a plane: their moves, and their blocks' unwritten pages."""
     params = dev.params[0]
     taken = np.int64(0)
     for k in range(count):
@@ -97,7 +96,7 @@ def pages_taken(dev, plane_number, pairs, count):
 
 @inlined
 def _has_room(dev, plane_number, pairs, count):
-    """Return whether a plane has room for all moves of its pairs before the erase."""
+    """Return whether a plane has room for all moves of its pairs before they are erased."""
     per_block = np.int64(dev.params[0].pages_per_block)
     room = max(per_block, dev.plane[plane_number].pool_pages - per_block)
     return pages_taken(dev, plane_number, pairs, count) <= room
@@ -105,7 +104,7 @@ def _has_room(dev, plane_number, pairs, count):
 
 @kernel
 def _check_together(dev, leader, pairs, count):
-    """Return OK, or why pairs that are legal one by one may not be erased together."""
+    """Return OK, or why pairs that are each legal may not be erased together."""
     params, led = dev.params[0], 0
     for k in range(count):
         block = np.int64(pairs[k].block)
@@ -114,7 +113,7 @@ def _check_together(dev, leader, pairs, count):
                 return ILLEGAL_PAIRS
         if dev.block[block].plane == leader:
             led += 1
-        elif params.multi_plane == STRICT:  # a block of the same number in the leading plane has to be there
+        elif params.multi_plane == STRICT:  # needs a pair on the block of equal number in the leading plane
             partner, found = leader * params.blocks + remainder(block, params.blocks), False
             for other in range(count):
                 found = found or np.int64(pairs[other].block) == partner
@@ -130,7 +129,7 @@ def _check_together(dev, leader, pairs, count):
 
 @inlined
 def check_erase_set(dev, leader, pairs, count):
-    """Return OK, or why a round that a plane leads now may not erase the first `count` pairs."""
+    """Return OK, or why a round that plane `leader` leads now may not erase the first `count` pairs."""
     if count < 1 or count > pairs.shape[0]:
         return ILLEGAL_PAIRS
     for k in range(count):
@@ -150,15 +149,15 @@ def legal_set(dev, plane, pairs, count):
 
 @helper
 def choose_block(dev, choice, block):
-    """Choose a whole block, or nothing if `block` is -1; return the value that a victim rule returns.
+    """Choose a whole block as erase set, or no set.
 
     Args:
         dev: the rule's view.
         choice: (MAX_PAIRS,) ERASE_PAIR, to write to.
-        block: number of the block, -1 for none.
+        block: number of the block, -1 for no set.
 
     Returns:
-        The number of pairs chosen, 0 or 1.
+        The number of pairs chosen, 0 or 1, which a victim rule returns.
     """
     if block < 0:
         return 0
@@ -191,14 +190,14 @@ def blocks_of(dev, plane):
 
 @helper
 def eligible(dev, block):
-    """Return whether a block may be a victim: it is indexed and has `least_invalid` invalid pages."""
+    """Return whether a block may be a victim: it is indexed and has `least_invalid` invalid pages or more."""
     record = dev.block[block]
     return (record.status & INDEXED) != 0 and record.invalid >= dev.params[0].least_invalid
 
 
 @inlined
 def random_block(dev, plane, stream, number):
-    """Return the block of a plane that draw `number` selects, eligible or not."""
+    """Return the block of a plane that draw `number` of a random stream selects, eligible or not."""
     params, decision = dev.params[0], dev.control[0].rounds
     return plane * params.blocks + below(draw(params.seed, stream, decision, number), params.blocks)
 

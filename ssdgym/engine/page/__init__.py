@@ -1,1 +1,1 @@
-"""The page-mapping FTL family: arrays, host pages, GC rounds, the two loops, the audit."""
+"""The page-mapping FTL family: arrays, host pages, GC rounds, wear."""

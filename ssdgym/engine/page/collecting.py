@@ -1,4 +1,4 @@
-"""Background GC: which plane an idle die collects, how far, and when the host may interrupt a round."""
+"""Background GC: which plane an idle die collects, and whether host pages may interrupt a round."""
 
 import numpy as np
 
@@ -32,9 +32,9 @@ def pages_to_move(view, number):
 
 @inlined
 def takes_host_pages(dev, number):
-    """Return whether a plane takes host pages now, even if a round runs there.
+    """Return whether host pages may be programmed in a plane now: no round runs, or the round is preemptible.
 
-    During a preemptible round, the pool must have room for the moves that are left and a block for the page.
+    During a preemptible round, the pool must have room for the round's remaining moves, and one block more.
     """
     params = dev.params[0]
     if dev.plane[number].round_leader < 0:
@@ -48,7 +48,7 @@ def takes_host_pages(dev, number):
 def background_plane(view, die_number, below_free):
     """Return the plane of a die in which a background round continues or should start, or -1.
 
-    A round starts only in a plane with less than `below_free` free pages and a victim.
+    A round starts only in a plane with fewer than `below_free` free pages and an eligible block.
     """
     params = view.params[0]
     best = -1
@@ -65,7 +65,7 @@ def background_plane(view, die_number, below_free):
 
 @kernel
 def idle_plane(dev, die_number):
-    """Return the plane that an idle die collects next, -1 to stay idle, PENDING if a decision is due."""
+    """Return the plane that an idle die collects next, -1 if it stays idle, PENDING if a decision is due."""
     control, die = dev.control[0], dev.die[die_number]
     if not die.idle:
         die.idle = 1
@@ -97,7 +97,7 @@ def idle_plane(dev, die_number):
 
 @kernel
 def wake_up(dev, die_number, has_work):
-    """Stop the timer of an idle die; end its idle time if it has work of the host."""
+    """Stop the timer of an idle die; if it has work of the host, end its idle time and call hooks."""
     die = dev.die[die_number]
     stop_timer(dev, die_number)
     if has_work:
@@ -117,10 +117,10 @@ def plane_to_collect(view, die_number, blocks, share):
     """Return the plane in which an idle die continues or starts a round, for rules; -1 for none.
 
     Args:
-        view: what the rule sees.
-        die_number: the die.
-        blocks: a round starts only in a plane with fewer free pages than this number of blocks has.
-        share: if above 0, it replaces `blocks`: the limit is this share of the plane's pages, rounded up.
+        view: the rule's view.
+        die_number: number of the die.
+        blocks: a round starts only in a plane with fewer free pages than this number of blocks has pages.
+        share: if above 0, the limit of free pages is instead this share of a plane's pages, rounded up.
     """
     params = view.params[0]
     limit = blocks * params.pages_per_block

@@ -1,7 +1,7 @@
-"""Observations of the decisions of the page family other than ERASE, compiled when they are first used.
+"""Observations of decisions of the page family other than ERASE: PLACE, RELOCATE, IDLE and LEVEL.
 
-Features are functions of the records filled here, and are called by address. PLACE and RELOCATE choose the
-write stream of a page, IDLE how many commands of GC an idle die runs, LEVEL a block.
+An observer is compiled when it is first used. A feature is a function of the records that are filled here; it
+is called by its address.
 """
 
 import numpy as np
@@ -37,9 +37,10 @@ _describe_stream = observation.describing_kernel("stream", "page")
 
 @inlined
 def look_at_page(dev, plane, lpn, source, page):
-    """Fill in the PAGE_SEEN `page`: the page to place in a plane, and where its present data is.
+    """Fill in the PAGE_SEEN `page`: the page to place in a plane, and where the page's present data is.
 
-    `source` is the physical page that is relocated, -1 for a page of the host. Rules pass their view.
+    `source` is the physical page that is relocated, -1 for a page of the host. Rules pass their view as
+    `dev`.
     """
     held = source if source >= 0 else np.int64(dev.logical[lpn].ppn)
     page.plane = plane
@@ -52,7 +53,7 @@ def look_at_page(dev, plane, lpn, source, page):
 
 @inlined
 def look_at_stream(dev, plane, number, seen):
-    """Fill in the STREAM_SEEN `seen` for stream `number` of a plane. Rules pass their view."""
+    """Fill in the STREAM_SEEN `seen` for stream `number` of a plane. Rules pass their view as `dev`."""
     params = dev.params[0]
     slot = plane * MAX_STREAMS + number
     sub = np.int64(dev.open_sub_block[slot])
@@ -75,7 +76,7 @@ def look_at_stream(dev, plane, number, seen):
 
 @inlined
 def _row_of(dev, spec, view, number, target):
-    """Return the row of a proposer's target: the stream's row, or a row added for a sub-block."""
+    """Return the row, among the answers, of a proposer's target: of a stream, or a row added for a sub-block."""
     streams = np.int64(dev.params[0].streams)
     if target < MAX_STREAMS:
         return target
@@ -103,7 +104,7 @@ def _row_of(dev, spec, view, number, target):
 
 @inlined
 def _propose_stream(dev, plane, spec, view):
-    """Mark the choices of the placement and of trackers that choose; return the number of rows."""
+    """Mark the targets that the placement and the choosing trackers pick; return the number of rows."""
     page = spec.page[0]
     lpn, source = np.int64(page.lpn), np.int64(page.held if page.relocated else -1)
     first, rows = spec.proposers.shape[0], np.int64(dev.params[0].streams)
@@ -116,7 +117,7 @@ def _propose_stream(dev, plane, spec, view):
 
 
 def _observe_stream(dev, spec, view, plane):
-    """Describe the choice of a page's stream; the device does not change."""
+    """Describe a PLACE or RELOCATE decision; the device does not change."""
     view.features[:] = np.float32(0.0)
     view.mask[:] = 0
     control = dev.control[0]
@@ -128,7 +129,7 @@ def _observe_stream(dev, spec, view, plane):
         look_at_stream(dev, plane, stream, spec.streams[stream])
     streams = np.int64(_propose_stream(dev, plane, spec, view))
     for row in range(streams):
-        if not view.mask[row]:  # unused, since the proposer's target has another row
+        if not view.mask[row]:  # unused, since the target of this row's proposer has another row
             look_at_stream(dev, plane, np.int64(0), spec.streams[row])
     observation.note_decision(dev, control.decision_kind, plane, streams, view.taken, spec.decision[0])
     first, place = spec.candidate_features.shape[0], spec.context_features.shape[0]
@@ -152,7 +153,7 @@ _describe_idle = observation.describing_kernel("answer", "die")
 
 @inlined
 def look_at_die(dev, die, seen):
-    """Fill in the DIE_SEEN `seen`: the GC that an idle die would continue or start. Rules pass their view."""
+    """Fill in the DIE_SEEN `seen`: GC that an idle die would continue or start. Rules pass their view as `dev`."""
     plane = np.int64(background_plane(dev, die, NEVER))
     seen.number = die
     seen.collects = plane >= 0
@@ -177,7 +178,7 @@ def look_at_die(dev, die, seen):
 
 @inlined
 def _answer_of(commands):
-    """Return the number of the largest answer that is at most `commands`; 0 if `commands` is negative."""
+    """Return the index in IDLE_STEPS of the largest number that is at most `commands`; 0 if that is negative."""
     number = 0
     for k in range(1, _ANSWERS):
         if min(commands, TO_THE_END) >= IDLE_STEPS[k]:
@@ -186,7 +187,7 @@ def _answer_of(commands):
 
 
 def _observe_idle(dev, spec, view, plane):
-    """Describe the choice of how many commands an idle die runs; the device does not change."""
+    """Describe an IDLE decision: how many commands an idle die may run; the device does not change."""
     view.features[:] = np.float32(0.0)
     view.mask[:] = 0
     die, control = spec.die[0], dev.control[0]
@@ -235,7 +236,8 @@ def _list_block(dev, sets, count, block):
 
 @kernel
 def _list_by_wear(dev, plane, sets, count):
-    """Append the indexed blocks of a plane, sorted by erases, then number; return the candidates' number."""
+    """Append the indexed blocks of a plane, sorted by erases, then by number; return how many candidates.
+    """
     blocks = np.int64(dev.params[0].blocks)
     last, last_erases = np.int64(-1), np.int64(-1)
     while count < sets.shape[0]:
@@ -254,7 +256,7 @@ def _list_by_wear(dev, plane, sets, count):
 
 
 def _observe_block(dev, spec, view, plane):
-    """Describe the choice of a block to level wear; the device does not change.
+    """Describe a LEVEL decision: the block to empty; the device does not change.
 
     Candidate 0 means no block. The pick of the device's own rule follows, then the other indexed blocks.
     """

@@ -42,7 +42,7 @@ def _format(dev):
 def _attach_rules(dev):
     """Attach rules that are not attached to the device yet.
 
-    A placement that programs relocated pages only to the pool begins without an open block.
+    First, if the placement programs relocated pages only to blocks of the pool, close all open blocks.
     """
     params, placed = dev.params[0], dev.control[0].attached & (1 << decisions.PLACE) != 0
     if params.placement == TO_THE_POOL and not placed:
@@ -63,7 +63,7 @@ _observer_at = function_at(types.FunctionType(observer_type(ARRAYS)))
 
 @inlined
 def _store_view(state, i, role, address):
-    """Store the view of a rule next to the device; return its address."""
+    """Store the view of a role behind the device, which is stored at `address`; return the view's address."""
     return store_at(view_of(state, i, role), address + (role + 1) * STORED_BYTES)
 
 

@@ -1,9 +1,8 @@
-"""The steps of a GC round: move the valid pages of an erase set, then erase it.
+"""The steps of a GC round: move the valid pages of an erase set, then erase the set.
 
-On an event-driven device a die carries out a round command by command (`move_command`, `finish_round`), in
-the foreground or background. On an untimed device `run_round` carries it out at once, with the same result. A
-round may span several planes of a die: the pairs are in `round_pairs` of the leading plane, and each plane
-moves the pages of the pairs that lie in it.
+On an event-driven device a die carries out a round command by command (`move_command`, `finish_round`). On an
+untimed device `run_round` carries out a round at once. A round may span several planes of a die: its pairs
+are in `round_pairs` of the leading plane, and each plane moves the pages of the pairs that lie in the plane.
 """
 
 import numpy as np
@@ -30,9 +29,9 @@ from ssdgym.engine.flash import block_of, check_page, neighbours_of, plane_of, p
 from ssdgym.engine.page import placement
 from ssdgym.engine.page.lifetime import empty_block, settle
 
-#: How many pages of a victim ahead map entries are prefetched.
+#: A map entry is prefetched this number of pages of the victim before it is read.
 _AHEAD = 24
-#: The same when pages are moved one by one, with other work in between.
+#: This number replaces `_AHEAD` when pages are moved one by one.
 _SOON = 6
 
 
@@ -45,7 +44,7 @@ def _prefetch_maps(dev, first_page, end_page):
 
 @inlined
 def _next_of_pair(dev, plane, block, moves):
-    """Return the next valid page of a victim from `round_page` on; -1 if none is left."""
+    """Return the next valid page of a victim in the sub-blocks of mask `moves`; -1 if none is left."""
     params = dev.params[0]
     per_sub = params.pages_per_sub_block
     base = block * params.pages_per_block
@@ -68,7 +67,7 @@ def _next_of_pair(dev, plane, block, moves):
                     return base + page
                 page += 1
         page = (s + 1) * per_sub
-    # 4. Record that nothing is left: a round of several planes checks again at each of its moves.
+    # 4. Store that no page is left, since a round of several planes checks this at each of its moves.
     plane.round_page = page
     return np.int64(-1)
 
@@ -97,7 +96,7 @@ def _page_in_block(params, ppn):
 
 @kernel
 def _next_of_planes(dev, leader):
-    """Return the next page of a round of several planes, that of the lowest number in its block; or -1."""
+    """Return, of the next pages of a round's planes, the page with the lowest number in its block; or -1."""
     params = dev.params[0]
     first = np.int64(-1)
     for number in range(remainder(leader, params.dies), params.planes, params.dies):
@@ -155,7 +154,7 @@ def _move_next(dev, number, ppn):
 
 @inlined
 def _may_join(dev, number, ppn, page, row):
-    """Return whether a plane's next page, `ppn`, may join another plane's move of `page` to `row`."""
+    """Return whether a plane's next page, `ppn`, may join another plane's move from row `page` to row `row`."""
     params = dev.params[0]
     if ppn < 0 or _page_in_block(params, ppn) != page or params.placement == TO_THE_POOL:
         return False
@@ -170,7 +169,10 @@ def _may_join(dev, number, ppn, page, row):
 
 @kernel
 def _join_moves(dev, leader, first, page, row):
-    """Let siblings of plane `first` join its move of `page` to `row`; return pages moved or OUT_OF_SPACE."""
+    """Let siblings join plane `first`'s move from row `page` to row `row`; return how many pages move in all.
+
+    Returns OUT_OF_SPACE if no block is free for a page.
+    """
     params = dev.params[0]
     pages = 1
     for number in range(remainder(leader, params.dies), params.planes, params.dies):
@@ -205,7 +207,7 @@ def move_command(dev, leader):
 
 @kernel
 def finish_round(dev, leader):
-    """Erase the erase set of a round, whose valid pages are moved; stop GC in planes that need no more."""
+    """Erase the set of a round whose valid pages are moved; end foreground GC in planes that need no more."""
     params = dev.params[0]
     count = np.int64(dev.plane[leader].round_count)
     for k in range(count):
@@ -220,13 +222,13 @@ def finish_round(dev, leader):
         if plane.collecting and not gc_unfinished(params, plane):
             plane.collecting = 0
     if params.endures:
-        # Empty the worn blocks of which written sub-blocks are left.
+        # Worn blocks that still have written sub-blocks are emptied next.
         for k in range(count):
             block = np.int64(dev.round_pairs[leader * MAX_PAIRS + k].block)
             if (dev.block[block].status & (WORN | RETIRED)) == WORN:
                 empty_block(dev, block)
     if params.levels:
-        # Levelling is due next, if the plane has collected enough.
+        # Levelling is due next, if the leading plane needs no further GC.
         own = dev.plane[leader]
         collects = own.levelling != LEVELLING_RUNS and params.levels & LEVELS
         due = collects and not gc_unfinished(params, own)
@@ -235,10 +237,10 @@ def finish_round(dev, leader):
 
 @inlined
 def _copy_valid(dev, first_page, end_page, target, room):
-    """Copy the first `room` valid pages from `first_page` on to `target` and after; return the next source.
+    """Copy the first `room` valid pages at or behind `first_page` to pages from `target` up; return the next page.
 
-    At least `room` valid pages lie before `end_page`. Every page is copied, to avoid branch mispredictions;
-    the next page overwrites the copy of an invalid page.
+    At least `room` valid pages lie before `end_page`. Invalid pages are copied, too, and overwritten by the
+    next copy: this avoids mispredicted branches.
     """
     physical, maps = dev.physical, dev.logical
     ppn = first_page
@@ -293,7 +295,7 @@ def run_round(dev, leader):
     """Finish the round that a plane leads, untimed; return OK, a decision that is due, or an error."""
     params, followed = dev.params[0], is_external(dev, RELOCATE) or dev.decider.hooks & RELOCATED
     several = dev.plane[leader].round_planes > 1
-    # Pages that go to several streams, or join moves of other planes, move one by one.
+    # Pages move one by one if several targets are possible, pages may join moves, or hooks follow each page.
     levels = dev.plane[leader].levelling == LEVELLING_RUNS
     if followed or several or levels or params.placement >= BY_RULE:
         pages = np.int64(1)

@@ -1,7 +1,7 @@
 """Static wear levelling: after a GC round, the valid pages of a block may move to a worn block.
 
-A decision is due in a plane whose GC has ended. The chosen block is emptied and erased by a round of its own,
-in the foreground, after the GC of the die's other planes.
+A decision is due in a plane whose GC has ended. A levelling round empties and erases the chosen block. It
+runs in the foreground, after foreground GC of the die's other planes.
 """
 
 import numpy as np
@@ -26,17 +26,17 @@ def levelling_plane(dev, first, step):
 
 @inlined
 def levels_next(dev, number):
-    """Return whether a plane takes a decision about levelling before its next round."""
+    """Return whether a decision about levelling is due in a plane before the plane's next round."""
     plane = dev.plane[number]
     return plane.levelling == LEVELLING_DUE and plane.round_leader < 0 and not plane.collecting
 
 
 @kernel
 def start_levelling(dev, number):
-    """Decide which block of a plane is emptied to level wear, and start its round.
+    """Decide which block of a plane is emptied to level wear, and start the levelling round.
 
     Returns OK, AGAIN if no block is emptied, a decision that is due outside the engine, or an error. If the
-    pool has less than two blocks of pages, for the moves and the host, no block is emptied.
+    pool has fewer unwritten pages than two blocks have pages, no block is emptied.
     """
     params, plane = dev.params[0], dev.plane[number]
     block = np.int64(-1)

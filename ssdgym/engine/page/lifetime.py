@@ -1,6 +1,6 @@
 """Wear in the page family: worn blocks are emptied, planes are given up, the device shrinks.
 
-See `docs/lifetime.md`.
+See `docs/lifetime.md`. A plane that is given up holds data, but no page is programmed there any more.
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ def _room_of_stream(dev, plane, stream):
 
 @kernel
 def _room_to_move(dev, plane):
-    """Return how many relocated pages a plane has room for before an erase."""
+    """Return how many pages can be relocated in a plane before the next erase there."""
     params = dev.params[0]
     room = np.int64(dev.plane[plane].pool_pages)
     if params.placement == TO_THE_POOL:
@@ -43,7 +43,7 @@ def _room_to_move(dev, plane):
 
 @kernel
 def can_move(dev, leader, pairs, count):
-    """Return whether planes that have lost blocks have room for all the moves of an erase set."""
+    """Return whether all planes of an erase set have room for the set's moves."""
     for k in range(count):
         plane = np.int64(dev.block[pairs[k].block].plane)
         if pages_taken(dev, plane, pairs, count) > _room_to_move(dev, plane):
@@ -53,7 +53,7 @@ def can_move(dev, leader, pairs, count):
 
 @inlined
 def _held(dev, plane):
-    """Return how many logical pages a plane can hold so that it can still be collected.
+    """Return how many logical pages a plane can hold and still be collected.
 
     If the device may shrink, this number also leaves the plane its original share of spare pages.
     """
@@ -68,7 +68,7 @@ def _held(dev, plane):
 
 @inlined
 def _supported(dev):
-    """Return how many logical pages all planes can hold so that they can still be collected."""
+    """Return how many logical pages the device can have so that all its planes can still be collected."""
     params = dev.params[0]
     if params.allocation != STATIC:
         most, held = np.int64(-1), np.int64(0)
@@ -85,15 +85,15 @@ def _supported(dev):
 
 @kernel
 def settle(dev):
-    """React to lost blocks: give up logical pages, or end the life of the device."""
+    """After blocks are lost, give up logical pages or end the life of the device, if needed."""
     settle_for(dev, np.int64(_supported(dev)))
 
 
 @kernel
 def empty_block(dev, block):
-    """Add the rest of a worn block to the GC round of its plane, if there is room for the moves.
+    """Add the written sub-blocks of a worn block to the round of its plane, or start a round with them.
 
-    Otherwise the block returns to the index, and the plane is given up.
+    If there is no room for the moves, the block returns to the index instead, and the plane is given up.
     """
     number = np.int64(dev.block[block].plane)
     plane = dev.plane[number]

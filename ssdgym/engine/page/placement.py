@@ -16,7 +16,7 @@ HOST_STREAM = 0
 
 @inlined
 def note_request(dev, request):
-    """Store the request whose page is placed next, for rules; `request` may be its slot."""
+    """Store, for rules, the request whose page is placed next; `request` is a REQUEST or a SLOT."""
     control = dev.control[0]
     control.request_lpn = request.lpn
     control.request_pages = request.pages
@@ -41,9 +41,10 @@ def rule_of_relocated(dev, plane, lpn, source):
 
 @kernel
 def target_of_proposer(dev, plane, lpn, source, number):
-    """Return the target that proposer `number` chooses for a page; below 0 if it chooses none.
+    """Return the target that proposer `number` chooses for a page, or ILLEGAL_ANSWER.
 
-    Proposer 0 is the device's own placement; the others are the trackers that choose.
+    Proposer 0 is the device's placement; the others are those trackers that have a function to choose
+    targets.
     """
     if number == 0:
         return rule_of_relocated(dev, plane, lpn, source) if source >= 0 else rule_of_host(dev, plane, lpn)
@@ -63,7 +64,7 @@ def by_request(dev):
 
 @inlined
 def host_stream(dev, plane, lpn, named):
-    """Choose the target of the host page that is programmed next; below 0, see `status_of`.
+    """Return the target of the host page that is programmed next, or a code below 0 for `status_of`.
 
     `named` is the target chosen outside the engine for the whole request of the page, or -1.
     """
@@ -74,7 +75,7 @@ def host_stream(dev, plane, lpn, named):
 
 @inlined
 def relocated_stream(dev, plane, lpn, source):
-    """Choose the target of the page that is relocated next; below 0, see `status_of`."""
+    """Return the target of the page that is relocated next, or a code below 0 for `status_of`."""
     if decisions.is_external(dev, RELOCATE):
         return decisions.request_action(dev, RELOCATE, plane, source)
     return rule_of_relocated(dev, plane, lpn, source)
@@ -82,7 +83,7 @@ def relocated_stream(dev, plane, lpn, source):
 
 @inlined
 def replace_page(dev, lpn, version):
-    """If the placement may choose sub-blocks, invalidate the old data of a host page before the choice."""
+    """Invalidate a host page's old copy before the placement is called, if that may choose sub-blocks."""
     control, logical = dev.control[0], dev.logical[lpn]
     if dev.params[0].targets and control.replaced_lpn == 0 and version > logical.version and logical.ppn >= 0:
         control.replaced_lpn = lpn + 1
@@ -100,7 +101,7 @@ def _program_sub_block(dev, plane, target, lpn, version, relocated):
 
 @inlined
 def place_page(dev, plane, target, lpn, version, relocated):
-    """Program a page at a target in a plane; return its number, -1 when out of space."""
+    """Program a page at a target in a plane; return the physical page, -1 if no block is free."""
     if target >= MAX_STREAMS:
         return _program_sub_block(dev, plane, target, lpn, version, relocated)
     return program(dev, plane, target, lpn, version, relocated)
@@ -108,7 +109,7 @@ def place_page(dev, plane, target, lpn, version, relocated):
 
 @inlined
 def stream_with_room(dev, plane, stream):
-    """Return the stream that takes a relocated page: its own or, if the pool is low, one with an open block.
+    """Return the stream for a relocated page: its own or, if the pool is low, one with an open block.
 
     The nearest higher stream with an open block is taken, otherwise the nearest lower one. If no stream has
     an open block, the page's own stream opens a block of the pool.
@@ -128,7 +129,7 @@ def stream_with_room(dev, plane, stream):
 
 @inlined
 def place_relocated(dev, plane, target, lpn, version):
-    """Program the copy of a relocated page; return the copy's number, -1 when out of space."""
+    """Program the copy of a relocated page; return the copy's physical page, -1 if no block is free."""
     taken = target if target >= MAX_STREAMS else stream_with_room(dev, plane, target)
     if taken != target:
         count_overflow(dev, plane, target)
@@ -137,7 +138,7 @@ def place_relocated(dev, plane, target, lpn, version):
 
 @kernel
 def _lagging_plane(dev, die_number):
-    """Return the plane of a die that has room and whose row lags most; -1 if no plane has a row."""
+    """Return the die's plane with room whose row is farthest behind that of the first such plane; or -1."""
     params, rows = dev.params[0], np.int64(dev.params[0].pages_per_block)
     best, largest, first_row = np.int64(-1), np.int64(0), np.int64(-1)
     for k in range(params.planes_per_die):

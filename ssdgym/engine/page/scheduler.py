@@ -1,4 +1,4 @@
-"""The scheduler: the next command of an idle die: host read, host write, foreground or background GC."""
+"""The scheduler chooses the next command of an idle die: host read, host write, foreground or background GC."""
 
 import numpy as np
 
@@ -58,7 +58,8 @@ def _read_now(dev, number, lpn):
 
 @kernel
 def _join_reads(dev, die_number, first, ppn):
-    """Let the next reads, in other planes, join the command of read `first`; return the number of pages."""
+    """Let the next reads, each in another plane, join the command of read `first`; return how many pages it has.
+    """
     params = dev.params[0]
     row = remainder(ppn, params.pages_per_block)
     members = np.uint64(1) << np.uint64(quotient(plane_of(params, ppn), params.dies))
@@ -85,7 +86,7 @@ def _join_reads(dev, die_number, first, ppn):
 
 @inlined
 def _plane_of_write(dev, die_number, number):
-    """Return the plane of a die's write; -1 if allocation is not static and no plane of the die has room."""
+    """Return the plane of write `number` of a die; -1 if no plane of the die has room (not with static)."""
     params = dev.params[0]
     if params.allocation == STATIC:
         return remainder(dev.transaction[number].lpn, params.planes)
@@ -94,7 +95,7 @@ def _plane_of_write(dev, die_number, number):
 
 @inlined
 def _has_write(dev, die_number):
-    """Return whether a die has a write; under late allocation a plane of the die must have room for it."""
+    """Return whether a die can start a write; under late allocation a plane of the die must have room."""
     if next_write(dev, die_number) < 0:
         return False
     return dev.params[0].allocation != LATE or allocate_plane(dev, die_number) >= 0
@@ -138,7 +139,7 @@ def _start_write(dev, die_number, plane):
 
 @inlined
 def _gc_command(dev, plane_number):
-    """Start the next command of a plane's round, after starting a round if none runs; return a status."""
+    """Start the next command of a plane's round; if no round runs, start a round first; return a status."""
     params = dev.params[0]
     die_number = remainder(plane_number, params.dies)
     status = np.int64(OK)
@@ -166,16 +167,16 @@ def _gc_command(dev, plane_number):
 
 @inlined
 def _plane_in_foreground(dev, die_number):
-    """Return the die's lowest plane in foreground GC, otherwise the lowest with levelling, or -1."""
+    """Return the die's lowest plane in foreground GC; if none, the lowest with levelling; or -1."""
     plane, params = collecting_plane(dev, die_number), dev.params[0]
     return levelling_plane(dev, die_number, params.dies) if plane < 0 and params.levels else plane
 
 
 @inlined
 def _pressing_plane(dev, die_number):
-    """Return the die's lowest plane whose foreground GC, or levelling, comes before writes, or -1.
+    """Return the die's lowest plane whose foreground GC, or levelling, comes before host writes; or -1.
 
-    With `defers_gc`, this is only foreground GC in a plane whose pool is below `floor_pool`.
+    If `defers_gc`, only foreground GC in a plane with `pool_pages` below `floor_pool` comes before them.
     """
     params = dev.params[0]
     if not params.defers_gc:
@@ -188,7 +189,7 @@ def _pressing_plane(dev, die_number):
 
 @inlined
 def _plane_before_reads(dev, die_number):
-    """Return the die's plane whose foreground GC or background round comes before reads; -1 for none."""
+    """With `whole_rounds`, return the die's plane whose GC or running round comes before reads; or -1."""
     params = dev.params[0]
     if not params.reads_first:
         plane = _pressing_plane(dev, die_number)
@@ -200,15 +201,15 @@ def _plane_before_reads(dev, die_number):
     return np.int64(-1)
 
 
-#: In place of the plane of a write: there is no write; an idle die collects by an IDLE decision.
+#: Stand for the plane of a write: no write starts; no write is there, and an IDLE decision rules the die.
 _NO_WRITE, _IN_IDLE_TIME = -2, -3
 
 
 @inlined
 def _next_planes(dev, die_number):
-    """Return the plane that a die collects now, and the plane of its next write.
+    """Return the plane that a die collects now, and the plane of the die's next write.
 
-    The first is -1 if the die does not collect now; if it is below -1, see `status_of`. The second is the
+    The first is -1 if the die does not collect now; below -1 it is a code for `status_of`. The second is a
     result of `_plane_of_write`, or _NO_WRITE or _IN_IDLE_TIME.
     """
     params, die = dev.params[0], dev.die[die_number]

@@ -10,7 +10,7 @@ ARRAYS = Arrays(
     {
         **COMMON,
         **ERASE_SETS,
-        # Memory of the rules, one role after the other, from the offsets `params.memory_at` on.
+        # Memory of rules, one role after the other; each role's begins at its offset in `params.memory_at`.
         "page_memory": Array(np.uint8, ("page_memory",)),
         "block_memory": Array(np.uint8, ("block_memory",)),
         "stream_memory": Array(np.uint8, ("stream_memory",)),

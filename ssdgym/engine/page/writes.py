@@ -24,13 +24,13 @@ from ssdgym.engine.rounds import collect, gc_needed, has_round, is_short, unfini
 from ssdgym.engine.time.transactions import is_partial, link_pages, mark_queued, pop_write
 from ssdgym.requests import WRITE
 
-#: How many requests ahead memory is prefetched.
+#: Memory is prefetched for the request that is this number, and twice this number, behind the present one.
 _AHEAD = 4
 
 
 @inlined
 def prefetch_requests(dev, requests):
-    """Prefetch the memory that the first pages of two coming requests need."""
+    """Prefetch the memory that the first pages of two later requests need."""
     cursor = dev.control[0].cursor
     if cursor + 2 * _AHEAD >= requests.shape[0]:
         return
@@ -44,7 +44,7 @@ def prefetch_requests(dev, requests):
 
 @inlined
 def host_program(dev, plane, target, lpn, version):
-    """Program a host page with its admitted version; return the physical page, -1 when out of space."""
+    """Program a host page with its admitted version; return the physical page, -1 if no block is free."""
     control, logical = dev.control[0], dev.logical[lpn]
     old = np.int64(-1)
     newest = version > logical.version
@@ -71,7 +71,7 @@ def host_program(dev, plane, target, lpn, version):
 
 @inlined
 def host_read(dev, lpn):
-    """Read a mapped page from flash, which the host reads or writes in part."""
+    """Read a mapped page from flash, for a read of the host or before a partial write."""
     check_page(dev, lpn, np.int64(dev.logical[lpn].ppn))
 
 
@@ -100,7 +100,7 @@ def forget(dev, lpn):
 
 @kernel
 def _named_stream(dev, plane, lpn):
-    """Return the stream chosen outside the engine for a page, or for the first page of its request."""
+    """Return the target chosen outside the engine for a page, or for the first page of the page's request."""
     control, whole = dev.control[0], placement.by_request(dev)
     named = control.request_stream if whole and control.offset > 0 else -1
     stream = placement.host_stream(dev, plane, lpn, named)
@@ -111,7 +111,7 @@ def _named_stream(dev, plane, lpn):
 
 @inlined
 def _write_page(dev, lpn, partial):
-    """Program a page of the host; return OK, AGAIN if GC comes first, a due decision, or an error."""
+    """Program a host page; return OK, AGAIN if GC has to run first, a due decision, or an error."""
     control, params = dev.control[0], dev.params[0]
     if params.allocation == STATIC:
         plane, die_number = remainder(lpn, params.planes), np.int64(-1)
@@ -150,7 +150,7 @@ def _write_page(dev, lpn, partial):
 
 @inlined
 def do_write(dev, request):
-    """Write the next page of a request."""
+    """Write the next page of a request; return a status, as `_write_page` does."""
     if dev.params[0].placement != IN_STREAMS or is_external(dev, PLACE) or dev.decider.hooks & WRITTEN:
         placement.note_request(dev, request)
     status = _write_page(dev, lpn_of(dev, request), is_partial(request, dev.control[0].offset))
@@ -199,7 +199,7 @@ def _level(dev, plane):
 
 @inlined
 def program(dev, plane_number, target, lpn, version):
-    """Program the page of a write command, and switch GC on if it is needed; return the page or -1."""
+    """Program a page of a write command; switch foreground GC on if needed; return the physical page or -1."""
     behind = version - dev.logical[lpn].version
     if behind > 0:
         dev.in_flight[lpn] -= behind
@@ -237,7 +237,7 @@ def _bit_of(params, plane):
 
 @inlined
 def _can_join(dev, plane, members, lpn, row):
-    """Return whether a write of page `lpn` can join a command of row `row` in this plane."""
+    """Return whether a write of page `lpn` can join a command of row `row` in a plane not in set `members`."""
     params = dev.params[0]
     if members & _bit_of(params, plane) or not takes_host_pages(dev, plane):
         return False
@@ -268,9 +268,9 @@ def _joining_plane(dev, die_number, members, lpn, row):
 
 @kernel
 def join_writes(dev, die_number, plane, row, first):
-    """Let the next writes join the command of write `first`, each in another plane.
+    """Let the next writes, each in another plane, join the command of write `first`.
 
-    Returns the number of pages of the command, or a negative number when out of space.
+    Returns the number of pages of the command, or -1 if no block is free.
     """
     params = dev.params[0]
     members = _bit_of(params, plane)

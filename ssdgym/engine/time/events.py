@@ -1,4 +1,8 @@
-"""Events of an event-driven device, and the flash commands that they end."""
+"""Events of an event-driven device, and the flash commands whose phases end by events.
+
+A *resource* is a channel or a die: channels have the numbers from 0 up, dies follow. The *event tree* is a
+heap of minima over the next events of all resources.
+"""
 
 import numpy as np
 
@@ -9,7 +13,7 @@ from ssdgym.engine.flash import NO_PHASE, duration_of
 
 #: Key of a resource without an event.
 NO_EVENT = np.int64(2**63 - 1)
-#: Later than any time.
+#: A time, ns, that is later than any time of an event.
 NEVER = np.int64(2**62)
 
 _push_waiter, _pop_waiter = queue_kernels("waiter_head", "waiter_tail", "next_waiter")
@@ -17,7 +21,7 @@ _push_waiter, _pop_waiter = queue_kernels("waiter_head", "waiter_tail", "next_wa
 
 @inlined
 def _set_leaf(dev, resource, key):
-    """Set the leaf of a resource, and the minima from there to the root of the event tree."""
+    """Set the key in a resource's leaf of the event tree, and the minima from the leaf to the root."""
     leaves = np.int64(1) << np.int64(dev.params[0].leaf_bits)
     node = resource + leaves
     dev.event[node] = key
@@ -29,25 +33,25 @@ def _set_leaf(dev, resource, key):
 
 @inlined
 def latest_ns(params):
-    """Return the time at which a device stops, so that all commands end at times that fit event keys."""
+    """Return the first time, ns, that a device may not reach, so that all its times fit event keys."""
     return np.int64(1) << (np.int64(62) - params.leaf_bits)
 
 
 @inlined
 def schedule(dev, time_ns, resource):
-    """Set a resource's event; its key is time and resource in one number, for one comparison."""
+    """Set a resource's event. Its key is one number: the time, and in the low bits the resource."""
     _set_leaf(dev, resource, (time_ns << np.int64(dev.params[0].leaf_bits)) | resource)
 
 
 @inlined
 def cancel(dev, resource):
-    """Remove the resource's event."""
+    """Remove a resource's event."""
     _set_leaf(dev, resource, NO_EVENT)
 
 
 @inlined
 def next_event_ns(dev):
-    """Return the time of the first event, NEVER if there is none."""
+    """Return the time of the first event, ns; NEVER if there is no event."""
     key = dev.event[1]
     if key == NO_EVENT:
         return NEVER
@@ -56,7 +60,7 @@ def next_event_ns(dev):
 
 @inlined
 def take_event(dev):
-    """Remove the first event and return its resource."""
+    """Remove the first event; return its resource."""
     resource = dev.event[1] & ((np.int64(1) << np.int64(dev.params[0].leaf_bits)) - 1)
     cancel(dev, resource)
     return resource
@@ -64,7 +68,7 @@ def take_event(dev):
 
 @inlined
 def make_ready(dev, die_number):
-    """Append a die to the ready queue, unless it is already there."""
+    """Append a die to the queue of dies to dispatch, unless it is already in the queue."""
     params, control, die = dev.params[0], dev.control[0], dev.die[die_number]
     if die.ready:
         return
@@ -78,7 +82,7 @@ def make_ready(dev, die_number):
 
 @inlined
 def take_ready(dev):
-    """Remove the die at the head of the ready queue, which is not empty."""
+    """Remove the die at the head of the queue of dies to dispatch, which is not empty."""
     control = dev.control[0]
     die_number = np.int64(dev.ready[control.ready_head])
     control.ready_head += 1
@@ -90,7 +94,7 @@ def take_ready(dev):
 
 @kernel
 def format_queues(dev):
-    """Clear the queues of dies and channels, and free all transactions and requests."""
+    """Empty the queues of dies and channels, and link all transactions and slots of requests as free."""
     params = dev.params[0]
     for number in range(params.dies):
         dev.die[number].read_head = dev.die[number].write_head = -1
@@ -114,14 +118,15 @@ def format_control(dev):
 
 
 NO_COMMAND, READ_PAGE, WRITE_PAGE, MOVE_PAGE, ERASE_SET = 0, 1, 2, 3, 4
-#: Stages of a command: ARRAY, the phase before the transfer; TRANSFER, the transfer and the phase after it.
-#: If host writes are done when their data has arrived, they have ARRIVAL, the transfer, and PROGRAM instead.
+#: Stages of a command, each of which ends by an event of the die: ARRAY, the phase before the transfer;
+#: TRANSFER, the transfer and the phase after it. With `early_writes`, host writes have two stages in place of
+#: TRANSFER: ARRIVAL, the transfer, and PROGRAM, the phase after it.
 ARRAY, TRANSFER, ARRIVAL, PROGRAM = range(4)
 
 
 @inlined
 def charge(dev, die_number, phases):
-    """Add a command to the estimate of a die's end of work, which dynamic allocation uses."""
+    """Add the time of a command to the estimated time when a die's work ends (dynamic allocation only)."""
     if dev.params[0].allocation == DYNAMIC:
         die = dev.die[die_number]
         die.estimate_ns = max(die.estimate_ns, dev.control[0].now) + duration_of(phases)
@@ -143,7 +148,7 @@ def _grant_channel(dev, die_number):
 
 @inlined
 def _request_channel(dev, die_number):
-    """Start the transfer of a die if its channel is free; otherwise queue the die at the channel."""
+    """Start the transfer of a die's command if the channel is free; otherwise queue the die there."""
     number = remainder(die_number, dev.params[0].channels)
     channel = dev.channel[number]
     if channel.waiter_head < 0:
@@ -156,7 +161,7 @@ def _request_channel(dev, die_number):
 
 @inlined
 def start_command(dev, die_number, command, transaction, pages, phases):
-    """Start a command of `pages` pages, each in another plane, on an idle die; GC has `transaction` -1."""
+    """Start a command on an idle die, on `pages` pages of different planes; GC has `transaction` -1."""
     control, die = dev.control[0], dev.die[die_number]
     die.command = command
     die.transaction = transaction
@@ -175,14 +180,14 @@ def start_command(dev, die_number, command, transaction, pages, phases):
 
 @inlined
 def start_gc_command(dev, die_number, command, pages, phases):
-    """Start a command of GC on an idle die, with `pages` pages, each in another plane."""
+    """Start a command of GC on an idle die, on `pages` pages of different planes."""
     charge(dev, die_number, phases)
     start_command(dev, die_number, command, -1, pages, phases)
 
 
 @inlined
 def start_timer(dev, die_number, wait_ns):
-    """Schedule an idle die, which has no event, to become ready after `wait_ns`."""
+    """Schedule an idle die without an event to become ready after `wait_ns`, if event keys fit that time."""
     params = dev.params[0]
     at = dev.control[0].now + min(max(wait_ns, 1), latest_ns(params))
     if at < latest_ns(params):
@@ -203,7 +208,7 @@ def stop_timer(dev, die_number):
 
 @inlined
 def channel_event(dev, number):
-    """Start the transfer of the die at the head of a channel's queue; the channel has become free."""
+    """Start the transfer of the die at the head of the queue of a channel that has become free."""
     _grant_channel(dev, np.int64(_pop_waiter(dev.die, dev.channel[number])))
     if dev.channel[number].waiter_head >= 0:
         schedule(dev, dev.channel[number].free_at, number)
@@ -231,6 +236,6 @@ def command_ended(dev, die_number):
 
 @inlined
 def wake(dev, die_number):
-    """Make a die ready if it is idle, since work has been queued to it."""
+    """After work has been queued to a die, make the die ready if it has no command."""
     if dev.die[die_number].command == NO_COMMAND:
         make_ready(dev, die_number)

@@ -1,4 +1,8 @@
-"""Requests under way: the transactions of their pages, and their latencies."""
+"""Requests under way: their slots, the transactions of their pages, and their latencies.
+
+A *slot* is the record SLOT of a request under way; a *transaction* is the record TRANSACTION of one of its
+pages that waits for flash.
+"""
 
 import numpy as np
 
@@ -7,7 +11,7 @@ from ssdgym.engine.core.kernel import inlined, kernel, leading_zeros
 from ssdgym.engine.time.events import ERASE_SET, MOVE_PAGE, charge, wake
 from ssdgym.requests import FLUSH, PARTIAL_HEAD, PARTIAL_TAIL, READ, WRITE
 
-#: Bins per factor of two: the middle of a bin is within 1 / (2 * 64) = 0.8 % of every value in the bin.
+#: Bins of a histogram per factor of two. A bin's middle is within 1 / (2 * 64) = 0.8 % of its values.
 BINS_PER_OCTAVE = 64
 _BITS = 6
 #: Number of bins, enough for any int64.
@@ -16,7 +20,7 @@ BINS = (63 - _BITS + 1) * BINS_PER_OCTAVE
 
 @inlined
 def bin_of(value):
-    """Return the number of the log-spaced bin of a latency; values below 64 ns have a bin each."""
+    """Return the number of the log-spaced bin of a latency in ns; each value below 128 ns has its own bin."""
     shift = max(63 - _BITS - np.int64(leading_zeros(np.uint64(value))), 0)
     return shift * BINS_PER_OCTAVE + (value >> shift)
 
@@ -60,7 +64,7 @@ def _replace_least(heap, value):
 
 @inlined
 def record_latency(dev, op, serial, latency_ns):
-    """Record the latency of a completed read (op 0) or write (op 1) in sums, histograms and tail."""
+    """Add the latency of a completed read (op 0) or write (op 1) to sums, histogram, `latency` and `tail`."""
     if op == READ:
         dev.counters[0].read_latency_sum_ns += latency_ns
     else:
@@ -85,7 +89,7 @@ _push_write, _pop_write = queue_kernels("write_head", "write_tail", "next")
 
 @inlined
 def mark_queued(dev, die_number, number):
-    """Store the time that a die has spent on GC commands when a page is queued to it."""
+    """Store in a transaction that is queued to a die how long the die has spent on GC commands until now."""
     die = dev.die[die_number]
     gc_ns = np.int64(die.gc_ns)
     if die.command in (MOVE_PAGE, ERASE_SET):
@@ -95,7 +99,7 @@ def mark_queued(dev, die_number, number):
 
 @inlined
 def note_parts(dev, die_number, number, slot_number):
-    """Store service time and wait for GC of a request's page, whose command has ended."""
+    """Store in a request's slot the service time and the wait for GC of a page whose command has ended."""
     die, slot = dev.die[die_number], dev.slot[slot_number]
     slot.service_ns = dev.control[0].now - die.started_ns
     slot.gc_wait_ns = die.gc_ns - dev.transaction[number].gc_mark
@@ -103,7 +107,7 @@ def note_parts(dev, die_number, number, slot_number):
 
 @inlined
 def link_pages(dev, number, following):
-    """Link the page of transaction `following` behind transaction `number`, in the same command."""
+    """Link transaction `following` behind transaction `number` of the same command."""
     dev.transaction[number].next = following
 
 
@@ -115,13 +119,13 @@ def pop_read(dev, die_number):
 
 @inlined
 def push_write(dev, queue, number):
-    """Append a transaction to a write queue: of a die (its record) or of the device (`control`)."""
+    """Append a transaction to a write queue. `queue` is the record of a die or of a region, or `control`."""
     _push_write(dev.transaction, queue, number)
 
 
 @inlined
 def queue_read(dev, die_number, number, phases):
-    """Queue a read to a die: add it to the die's estimate, and make the die ready if it is idle."""
+    """Queue a read to a die: add its time to the die's estimate, and make the die ready if it is idle."""
     mark_queued(dev, die_number, number)
     _push_read(dev.transaction, dev.die[die_number], number)
     charge(dev, die_number, phases)
@@ -130,7 +134,7 @@ def queue_read(dev, die_number, number, phases):
 
 @inlined
 def queue_write(dev, die_number, queue, number, phases):
-    """Queue a write to a queue of a die: add it to the die's estimate; make the die ready if it is idle."""
+    """Append a write to a queue of a die; add its time to the die's estimate; make an idle die ready."""
     mark_queued(dev, die_number, number)
     push_write(dev, queue, number)
     charge(dev, die_number, phases)
@@ -139,19 +143,19 @@ def queue_write(dev, die_number, queue, number, phases):
 
 @inlined
 def pop_write(dev, queue):
-    """Remove the transaction at the head of a write queue; return its number."""
+    """Remove the transaction at the head of a write queue, as in `push_write`; return its number."""
     return np.int64(_pop_write(dev.transaction, queue))
 
 
 @inlined
 def name_stream(dev, slot_number, stream):
-    """Store the stream that is chosen, outside the engine, for all pages of a request."""
+    """Store in a request's slot the stream that is chosen outside the engine for all pages of the request."""
     dev.slot[slot_number].stream = stream + 1
 
 
 @inlined
 def pages_done(dev, slot_number, pages):
-    """Mark `pages` pages of a request as done; the last page completes the request."""
+    """Mark `pages` pages of a request as done. If no page is left, complete the request and free its slot."""
     control, slot = dev.control[0], dev.slot[slot_number]
     slot.remaining -= pages
     if slot.remaining > 0:
@@ -179,7 +183,7 @@ def pages_done(dev, slot_number, pages):
 
 @inlined
 def take_transaction(dev, lpn, version, slot_number, rmw):
-    """Take a free transaction for a page of a request; the caller has checked that one is free."""
+    """Take a free transaction, which has to exist, for a page of a request; return its number."""
     control = dev.control[0]
     number = np.int64(control.free_transaction)
     transaction = dev.transaction[number]
@@ -210,7 +214,7 @@ def transaction_done(dev, number):
 
 @inlined
 def arrived(params, control, request):
-    """Return whether the next request may be started now."""
+    """Return whether `request`, the next one, has arrived and may be started now."""
     if request.op == FLUSH and control.outstanding_writes > 0:
         return False
     if params.queue_depth > 0:
@@ -220,14 +224,14 @@ def arrived(params, control, request):
 
 @inlined
 def is_partial(request, offset):
-    """Return whether the request covers its page number `offset` only in part."""
+    """Return whether a request covers the page at `offset` from its first page only in part."""
     head = request.flags & PARTIAL_HEAD and offset == 0
     return head or (request.flags & PARTIAL_TAIL and offset == request.pages - 1)
 
 
 @inlined
 def next_request(control):
-    """Advance from the request in admission to the next request."""
+    """Make the request behind the request in admission the next one to start."""
     control.cursor += 1
     control.offset = 0
     control.slot = -1
@@ -235,7 +239,7 @@ def next_request(control):
 
 @inlined
 def start_request(dev, request):
-    """Start a request: give it a slot. A flush ends at once, since no write is outstanding."""
+    """Start a request: take a slot for it. A flush ends at once, since no write is outstanding."""
     control = dev.control[0]
     if request.op == FLUSH:
         control.serial += 1
