@@ -88,8 +88,7 @@ def advance(
         pairs: (MAX_PAIRS,) ERASE_PAIR, scratch.
 
     Returns:
-        INPUT_ENDED, HORIZON, END_OF_LIFE, FIRST_DECISION + the kind of the decision due, PERIOD_DUE or a
-        negative error.
+        INPUT_ENDED, HORIZON, END_OF_LIFE, PERIOD_DUE, FIRST_DECISION + kind of the decision due, or an error.
     """
     memory, loop = _room(), LOOPS[int(state.params["timed"][i, 0])]
     bind_device(state, i, rules, external, pairs, memory.ctypes.data)

@@ -125,9 +125,6 @@ def family_observe(dev, spec, view):
     """Write candidates, mask and context of the decision that is due; at the horizon, as if one was due."""
 
 
-# -- the check
-
-
 @operation(optional=True)
 def family_is_written(dev, ppn):
     """Return whether a page has been written since its erase; True if erased pages are known by `lpn` -1."""

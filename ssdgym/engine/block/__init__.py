@@ -1,1 +1,1 @@
-"""The block family: FTLs that map blocks, or bundles of them, and merge blocks to free some."""
+"""The block family: FTLs that map logical blocks, or bundles of them, and merge bundles to free blocks."""

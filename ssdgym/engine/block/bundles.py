@@ -1,4 +1,7 @@
-"""Bundles: their logical pages, their blocks, and which bundle is merged first."""
+"""Bundles: their logical pages, their blocks, and which bundle of a plane is merged first.
+
+A *place* is the number of a logical page within its bundle.
+"""
 
 import numpy as np
 
@@ -11,9 +14,6 @@ from ssdgym.engine.core.kernel import inlined, kernel
 from ssdgym.engine.flash import count_written, erase_part, invalidate_pages, leaves_of, program_page
 
 _append_to_bucket, _remove_from_bucket = list_kernels("head", "tail", "next", "previous")
-
-
-# -- where logical pages belong
 
 
 @inlined
@@ -43,9 +43,6 @@ def page_at(dev, bundle, place):
 def plane_of_bundle(dev, bundle):
     """Return the plane that holds a bundle."""
     return np.int64(remainder(bundle, np.int64(dev.params[0].planes)))
-
-
-# -- the blocks of a bundle
 
 
 @inlined
@@ -101,7 +98,7 @@ def valid_pages(dev, block):
 
 @kernel
 def first_erased(dev, block):
-    """Return the lowest erased page of a block that has one."""
+    """Return the lowest erased page of a block that has an erased page."""
     base = block * np.int64(dev.params[0].pages_per_block)
     page = base + np.int64(dev.frontier[block])
     while not is_erased(dev, page):
@@ -112,15 +109,12 @@ def first_erased(dev, block):
 
 @inlined
 def first_room(dev, bundle, slots):
-    """Return the first block with an erased page in the slots of the mask `slots`, -1 for none."""
+    """Return the block with an erased page in the lowest slot of the mask `slots`, -1 for none."""
     for slot in range(dev.merging[0].slots):
         block = block_at(dev, bundle, slot)
         if slots >> slot & 1 and block >= 0 and erased_pages(dev, block) > 0:
             return block
     return np.int64(-1)
-
-
-# -- bundles that could be merged
 
 
 @inlined
@@ -138,7 +132,7 @@ def _enter(dev, bundle):
 
 @inlined
 def count_invalid(dev, bundle, pages):
-    """Add `pages` to the invalid pages of a bundle; a negative number means erased invalid pages."""
+    """Add `pages`, which may be negative, to the number of invalid pages of a bundle."""
     record = dev.bundle[bundle]
     if record.eligible:
         _remove_from_bucket(dev.bundle, _bucket_of(dev, bundle), bundle)
@@ -150,7 +144,7 @@ def count_invalid(dev, bundle, pages):
 
 @inlined
 def is_given_up(dev, bundle):
-    """Return whether the device has given up all logical pages of a bundle because blocks are lost."""
+    """Return whether the device, which has lost blocks, has given up the logical pages of a bundle."""
     return dev.params[0].shrinks != 0 and page_at(dev, bundle, np.int64(0)) >= dev.life[0].capacity
 
 
@@ -168,7 +162,7 @@ def may_be_merged(dev, bundle):
 
 @kernel
 def review(dev, bundle):
-    """Enter a bundle into the buckets of bundles that could be merged, or remove it, as its state demands."""
+    """Enter a bundle into the buckets, or remove it, so that it is there if and only if it may be merged."""
     record = dev.bundle[bundle]
     wanted = may_be_merged(dev, bundle)
     if wanted == (record.eligible != 0):
@@ -186,9 +180,9 @@ def review(dev, bundle):
 
 @kernel
 def victim_of(dev, plane):
-    """Return the bundle with most invalid pages, which a plane merges for a free block; -1 for none.
+    """Return the bundle that a plane merges for a free block: that with most invalid pages; -1 for none.
 
-    A bundle that has been given up comes first.
+    Bundles that have been given up come before all others.
     """
     first = plane * np.int64(dev.merging[0].buckets)
     record = dev.plane[plane]
@@ -201,9 +195,6 @@ def victim_of(dev, plane):
     while dev.bundle_bucket[first + record.max_invalid].head < 0:
         record.max_invalid -= 1
     return np.int64(dev.bundle_bucket[first + record.max_invalid].head)
-
-
-# -- programs and erases
 
 
 @inlined
@@ -240,7 +231,7 @@ def program(dev, ppn, lpn, version):
 
 @kernel
 def wears_out_by(dev, block, first, count):
-    """Return whether a block is worn out after an erase of `count` of its sub-blocks from `first` on."""
+    """Return whether an erase of `count` sub-blocks of a block, from `first` up, has worn the block out."""
     ends = wears_out(dev, block, (~NONE >> np.uint64(64 - count)) << np.uint64(first))
     if dev.merging[0].strains:
         sub_blocks = np.int64(dev.params[0].sub_blocks)

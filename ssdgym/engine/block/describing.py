@@ -1,7 +1,6 @@
-"""Observations of MERGE decisions: the candidates, and the blocks of the bundle.
+"""Observations of MERGE decisions: the candidates, and the bundle that is merged.
 
-Features are functions of the records that are filled here, and are called by address. This is compiled when a
-MERGE decision is first observed.
+A feature is a function of records that are filled here. The observer is compiled at its first use.
 """
 
 from math import sqrt
@@ -56,7 +55,7 @@ def _look_at_bundle(dev, seen):
 
 @kernel
 def _first_like(dev, number):
-    """Return the first M-Merge with the same parts, cost and restored leaves as candidate `number`."""
+    """Return the first M-Merge with the parts, cost and restored sub-blocks of candidate `number`."""
     figure = dev.figure[number]
     for other in range(AT_DEPTH, number):
         seen = dev.figure[other]
@@ -69,8 +68,7 @@ def _first_like(dev, number):
 def _observe(dev, spec, view, plane):
     """Describe a MERGE decision; the device does not change.
 
-    At the horizon the last decision is described again. If there has been no decision, only the mask is set:
-    a Merge may be chosen.
+    At the horizon, the last decision is described again; if there was none, the mask allows only a Merge.
     """
     view.features[:] = np.float32(0.0)
     view.mask[:] = 0

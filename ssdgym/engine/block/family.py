@@ -45,7 +45,7 @@ def _format(dev):
 
 @inlined
 def _bind(state, i, rules, external, pairs, address):
-    """Store a device; merge rules get the candidates and hook no events, so only features use the view."""
+    """Store a device. Only features use the view: merge rules receive the candidates and hook no events."""
     view = store_at(view_of(state, i, VICTIM), address + STORED_BYTES)
     bind_device(state, i, Decider(external, rules, pairs, np.int64(0), view, view, view, view), address)
 

@@ -26,7 +26,7 @@ from ssdgym.engine.time.events import (
 
 @inlined
 def _add_block(dev, plane, bundle, slot):
-    """Give a bundle a free block of its plane; return its number, HAS_TO_WAIT or an error."""
+    """Put a free block of the plane into a slot of a bundle; return the block, HAS_TO_WAIT or an error."""
     if dev.plane[plane].pool_count <= dev.merging[0].least_free:
         return demand_job(dev, plane, np.int64(-1), POOL)
     block = np.int64(bundles.take_block(dev, plane))
@@ -93,7 +93,7 @@ def host_program(dev, plane, bundle, ppn, lpn, version):
 
 @inlined
 def _searched_pages(dev, lpn, ppn):
-    """Return how many pages of the update block NFTL searches before it finds a page."""
+    """Return how many spare areas of the update block NFTL reads to find `lpn`, which is in page `ppn`."""
     merging = dev.merging[0]
     if merging.kind != NFTL or not merging.search_timed:
         return np.int64(0)
@@ -137,7 +137,7 @@ def host_read(dev, lpn):
 
 @inlined
 def do_write(dev, request):
-    """Write the next page of a request; return AGAIN if a job must run first."""
+    """Write the next page of a request; return OK, AGAIN if a job must run first, or an error."""
     control = dev.control[0]
     lpn = lpn_of(dev, request)
     bundle, place = bundles.locate(dev, lpn)
@@ -158,7 +158,7 @@ def do_write(dev, request):
 
 @inlined
 def do_work(dev):
-    """Carry out the next command of a job."""
+    """Carry out the next command of the job that continues now, if any; return a status."""
     control = dev.control[0]
     plane = np.int64(control.gc_plane)
     if plane < 0:

@@ -1,4 +1,4 @@
-"""Jobs: when the blocks of a bundle are merged, how, and when a job comes before pages of the host."""
+"""Jobs: when a bundle is merged, how the merge is planned, and when a job comes before host pages."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ssdgym.engine.core.status import ILLEGAL_ANSWER, OK, OUT_OF_SPACE
 from ssdgym.engine.decisions import MERGE, PENDING, is_external, merge_by, request_action, status_of
 from ssdgym.engine.flash import NO_PHASE, Phases, duration_of, move_phases
 
-#: A page of the host has no place before a job has ended; the job continues now.
+#: Result for a host page that has no place before a job has ended; the job continues now.
 HAS_TO_WAIT = -100
 
 
@@ -47,8 +47,8 @@ def begin_job(dev, plane, bundle, cause, urgent):
 def demand_job(dev, plane, bundle, cause):
     """Make the job of a plane urgent, or begin an urgent job on a bundle (-1: on the plane's victim).
 
-    If the plane is short of blocks because some are lost, the job is on the victim. Returns HAS_TO_WAIT, or
-    OUT_OF_SPACE if there is nothing to merge.
+    If lost blocks leave the plane short of blocks, the job is on the victim. Returns HAS_TO_WAIT or
+    OUT_OF_SPACE.
     """
     if has_job(dev, plane):
         dev.job[plane].urgent = 1
@@ -65,7 +65,7 @@ def demand_job(dev, plane, bundle, cause):
 
 @kernel
 def host_pays(dev, plane, bundle):
-    """After the program of a host page, make some commands of a job due, or begin a job in advance."""
+    """After a host page, make `step` commands of the plane's job due; if it has none, maybe begin a job early."""
     job = dev.job[plane]
     if has_job(dev, plane):
         job.owed += job.step
@@ -78,9 +78,6 @@ def host_pays(dev, plane, bundle):
         victim = np.int64(victim_of(dev, plane))
         if victim >= 0:
             begin_job(dev, plane, victim, POOL, 0)
-
-
-# -- planning
 
 
 @inlined
@@ -118,7 +115,7 @@ def _plan(dev, plane):
     job.answer = answer
     job.phase = SCAN
     _count_plan(dev, plane, answer)
-    # With spread merges, each host page makes so many commands due that the job ends before the pool does.
+    # Spread merges: each host page makes enough commands due that the job ends before the pool is empty.
     copy_ns = max(np.int64(dev.params[0].copy_cost), 1)
     commands = (np.int64(dev.figure[answer].cost_ns) + copy_ns - 1) // copy_ns
     pages = max(np.int64(dev.plane[plane].pool_count) - 1, 1)
@@ -159,9 +156,6 @@ def is_allowed(dev, answer):
     return 0 <= answer < plans.candidates_of(dev) and dev.figure[answer].allowed
 
 
-# -- carrying out
-
-
 @inlined
 def _phases_of(dev, plane, done):
     """Return the phases of a step, and count its nominal time."""
@@ -184,9 +178,9 @@ def _phases_of(dev, plane, done):
 
 @kernel
 def job_command(dev, plane):
-    """Plan a job, or begin its next command; return a status, the kind of command, and its phases.
+    """Plan a job, or begin its next command; return a status, the kind of the command, and its phases.
 
-    The status is OK, a decision that is due, or an error; the kind is -1 if the job was only planned.
+    The status is OK, a decision that is due, or an error. The kind is -1 if no command was begun.
     """
     nothing = Phases(np.int64(0), np.int64(NO_PHASE), np.int64(0))
     if dev.job[plane].phase == UNPLANNED:

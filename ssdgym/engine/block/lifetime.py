@@ -1,7 +1,4 @@
-"""Wear in the block family: worn blocks are retired, and bundles are given up.
-
-See `docs/lifetime.md`.
-"""
+"""Wear in the block family: worn blocks are retired, and bundles are given up. See `docs/lifetime.md`."""
 
 import numpy as np
 
@@ -17,7 +14,7 @@ from ssdgym.engine.core.records import RETIRED
 
 @inlined
 def release(dev, block):
-    """Give an erased block to the pool, or retire it if it is worn."""
+    """Append an erased block to the pool or, if it is worn, retire it."""
     if is_worn(dev, block):
         retire(dev, block)
     else:
@@ -26,7 +23,7 @@ def release(dev, block):
 
 @inlined
 def is_short(dev, plane):
-    """Return whether a plane that loses blocks has a victim and fewer free blocks than the host leaves."""
+    """Return whether cells wear out, and a plane has a victim and fewer than `least_free` free blocks."""
     if not dev.params[0].endures or dev.plane[plane].pool_count >= dev.merging[0].least_free:
         return False
     return victim_of(dev, plane) >= 0
@@ -34,7 +31,7 @@ def is_short(dev, plane):
 
 @kernel
 def _held(dev, plane):
-    """Return how many bundles a plane can hold so that it can still merge.
+    """Return how many bundles a plane can hold and still merge.
 
     If the device may shrink, this number also leaves the plane its original share of spare blocks.
     """
@@ -50,7 +47,7 @@ def _held(dev, plane):
 
 @kernel
 def _supported(dev):
-    """Return how many logical pages all planes can hold so that they can still merge."""
+    """Return how many logical pages the device can have so that all its planes can still merge."""
     planes, merging = np.int64(dev.params[0].planes), dev.merging[0]
     bundles = np.int64(merging.bundles)
     for plane in range(planes):

@@ -1,4 +1,4 @@
-"""Plans of partial erases, and costs and room of each candidate of a merge decision."""
+"""Plans of partial erases, and the cost of each candidate of a MERGE decision."""
 
 import numpy as np
 
@@ -10,13 +10,12 @@ from ssdgym.engine.core.kernel import clear, count_bits, inlined, kernel
 from ssdgym.engine.core.records import FULL
 from ssdgym.engine.flash import is_valid, leaves_of, level_of
 
-#: Numbers of candidates: Merge; the M-Merge at depth 0 (others follow; the last is the plan of least cost).
+#: Numbers of candidates: the Merge; the M-Merge at depth 0. The other M-Merges follow.
 MERGE_BLOCKS, AT_DEPTH = 0, 1
 
 
-# A plan lists the partial blocks of a block that are erased in place, and their costs.
-#
-# It frees all invalid pages of the block. Valid pages leave a partial block before its erase, then return.
+# A plan (a DRAFT) lists the partial blocks of a block that are erased in place, and their cost. Together they
+# contain all invalid pages of the block. Valid pages leave a partial block before its erase, then return.
 
 
 @inlined
@@ -51,7 +50,7 @@ def look_at(dev, bundle, block):
 
 @inlined
 def _is_needed(dev, number, level, corrupted):
-    """Return whether a partial block has to be erased: it has invalid pages, or would lose data."""
+    """Return whether a partial block has to be erased: it has invalid pages, or sub-blocks in `corrupted`."""
     if dev.node[number].invalid > 0:
         return True
     count = np.int64(1) << (np.int64(dev.merging[0].levels) - level)
@@ -105,7 +104,10 @@ def _least_cost(dev, corrupted):
 
 @kernel
 def _corrupted_by(dev, block, margin):
-    """Return the mask of sub-blocks with valid pages that a plan disturbs to `margin` over tolerance."""
+    """Return the mask of sub-blocks with valid pages that the plan does not erase, but disturbs too often.
+
+    Their disturbances, the plan's included, exceed the tolerance by `margin` (0), or at least `margin` (1).
+    """
     leaves = np.int64(1) << np.int64(dev.merging[0].levels)
     found, cover = NONE, dev.draft[0].cover
     for s in range(leaves):
@@ -121,10 +123,10 @@ def _corrupted_by(dev, block, margin):
 
 @kernel
 def make_draft(dev, block, candidate):
-    """Make the plan of a candidate for a block, after `look_at`.
+    """Make the plan of a candidate for a block whose pages `look_at` has counted.
 
-    A plan disturbs the sub-blocks next to the partial blocks that it erases. With disturbance care,
-    sub-blocks that would lose data join the plan, until the plan destroys nothing (PEN, Algorithm 2).
+    A plan disturbs the sub-blocks next to the partial blocks that it erases. With `care`, sub-blocks that
+    would lose data are added to the plan, until the plan destroys no data (PEN, Algorithm 2).
     """
     merging, draft = dev.merging[0], dev.draft[0]
     cares = merging.care and merging.tolerance >= 0
@@ -149,10 +151,8 @@ def make_draft(dev, block, candidate):
         draft.at_tolerance = count_bits(np.uint64(_corrupted_by(dev, block, np.int64(0))))
 
 
-#: Factor of the hash of a plan: an odd number of mixed bits (from the golden ratio).
+#: Factor in the hash of a plan: an odd number with well-mixed bits.
 _MIXING = np.uint64(0x9E3779B97F4A7C15)
-
-# -- the blocks that are emptied
 
 
 @kernel
@@ -196,7 +196,7 @@ def pages_in(dev, bundle, slots):
 
 @inlined
 def blocks_for(dev, pages):
-    """Return how many blocks `pages` pages need; 0 for a number below 0."""
+    """Return how many blocks are needed for `pages` pages; 0 if `pages` is below 0."""
     size = np.int64(dev.params[0].pages_per_block)
     return (max(pages, 0) + size - 1) // size
 
@@ -226,9 +226,6 @@ def compacted_slots(dev, bundle):
     return np.int64(fewest_valid(dev, bundle, spare))
 
 
-# -- NFTL: room for the pages that leave the data block
-
-
 @inlined
 def _valid_beside(dev, block, s):
     """Return whether an erase next to sub-block `s` of a block would destroy valid pages there."""
@@ -241,7 +238,7 @@ def _valid_beside(dev, block, s):
 
 @kernel
 def largest_invalid(dev, block):
-    """Return the largest partial block that can be erased without copies or loss, and its invalid pages."""
+    """Return the largest partial block erasable without copies or loss, and its invalid pages; or zeros."""
     levels = np.int64(dev.merging[0].levels)
     for node in range(1, np.int64(2) << levels):
         first, count = leaves_of(levels, np.int64(node))
@@ -255,9 +252,6 @@ def largest_invalid(dev, block):
         if not (_valid_beside(dev, block, first - 1) or _valid_beside(dev, block, first + count)):
             return np.int64(node), invalid
     return np.int64(0), np.int64(0)
-
-
-# -- costs of the candidates
 
 
 @inlined
@@ -275,7 +269,7 @@ def _add_copies(dev, figure, pages):
 
 @kernel
 def _figure_block(dev, bundle, block):
-    """Add the costs of the plans for a block to the candidates that are M-Merges."""
+    """Make the plans of all M-Merges for a block, and add their costs to the figures of these candidates."""
     look_at(dev, bundle, block)
     for candidate in range(AT_DEPTH, candidates_of(dev)):
         make_draft(dev, block, np.int64(candidate))
@@ -348,7 +342,7 @@ def _figure_superblock(dev, bundle, plane, cause):
 
 @kernel
 def fill_figures(dev, plane):
-    """Compute all candidates for the job of a plane, and describe the job in `case`."""
+    """Compute the figures of all candidates for the job of a plane, and describe the job in `case`."""
     job = dev.job[plane]
     bundle, cause = np.int64(job.bundle), np.int64(job.cause)
     for candidate in range(candidates_of(dev)):

@@ -13,13 +13,13 @@ from ssdgym.engine.flash import check_page, is_valid, leaves_of, level_of
 
 #: Kinds of steps: a scan of spare areas; the copy of a page; an erase.
 SCANNED, COPIED, ERASED = range(3)
-#: The phase has nothing left to do; the next phase follows.
+#: Result of a phase in which nothing is left to do; the next phase follows.
 GO_ON = 10
 
 
 @kernel
 def copy_page(dev, bundle, source, target):
-    """Relocate a valid page of a bundle."""
+    """Relocate a valid page of a bundle to the erased page `target`; return COPIED."""
     lpn = np.int64(dev.physical[source].lpn)
     check_page(dev, lpn, source)
     bundles.forget(dev, bundle, source)
@@ -30,7 +30,7 @@ def copy_page(dev, bundle, source, target):
 
 @inlined
 def erase_now(dev, plane, bundle, block, node):
-    """Erase a partial block, and store its level in the job's `amount`."""
+    """Erase a partial block, and store its level in the job's `amount`; return ERASED."""
     bundles.erase(dev, bundle, block, node)
     dev.job[plane].amount = level_of(node)
     return np.int64(ERASED)
@@ -38,7 +38,7 @@ def erase_now(dev, plane, bundle, block, node):
 
 @inlined
 def erase_emptied(dev, plane, bundle, slot):
-    """Erase a block without valid pages; it joins the pool, or is retired."""
+    """Erase a block without valid pages, and release it; the last such erase of a job ends the job."""
     job = dev.job[plane]
     block = bundles.block_at(dev, bundle, slot)
     done = erase_now(dev, plane, bundle, block, np.int64(1))
@@ -71,7 +71,7 @@ def next_valid(dev, plane, block):
 
 @kernel
 def room_of_job(dev, plane, bundle, emptied):
-    """Return an erased page for a copy, or -1: in blocks that the job empties if `emptied`, or in others."""
+    """Return an erased page for a copy, or -1: in a block that the job empties if `emptied`, or in another."""
     slots = np.int64(dev.job[plane].emptied)
     if not emptied:
         slots = held_slots(dev, bundle) & ~slots
@@ -135,7 +135,7 @@ def _go_to_next_planned(dev, plane):
 
 @inlined
 def _is_within(dev, plane):
-    """Return whether the job's next page is in the plan; advance to the next partial block if needed."""
+    """Advance a job's next page into the plan's next partial block, if needed; return whether one is left."""
     job = dev.job[plane]
     if job.node >= 0:
         first, count = leaves_of(np.int64(dev.merging[0].levels), np.int64(job.node))
@@ -165,7 +165,7 @@ def move_out(dev, plane, bundle):
 
 @kernel
 def back_to_place(dev, plane, bundle):
-    """Copy the next page of the plan that is in the update block back to its place in the data block."""
+    """Copy the next page of the update block whose place is in the plan to its place in the data block."""
     job = dev.job[plane]
     data = bundles.block_at(dev, bundle, state.DATA) * np.int64(dev.params[0].pages_per_block)
     end = data + np.int64(dev.params[0].pages_per_block)
@@ -183,7 +183,7 @@ def back_to_place(dev, plane, bundle):
 
 @kernel
 def back_anywhere(dev, plane, bundle):
-    """Copy the next valid page of the blocks that are emptied to an erased page of the current block."""
+    """Copy the next valid page of the blocks that the job empties to an erased page of the current block."""
     job = dev.job[plane]
     block = bundles.block_at(dev, bundle, np.int64(job.slot))
     if job.node < 0:

@@ -162,8 +162,7 @@ def next_by_invalid(view, plane, block):
 def longest_quiet(view, plane, invalid):
     """Return the block with `invalid` invalid pages whose last invalidation is longest ago; -1 for none.
 
-    `view.block[block].next_quiet` is the next in this order. Needs one sub-block per block, `invalid` above
-    0.
+    `view.block[block].next_quiet` is the next one. Needs one sub-block per block, and `invalid` above 0.
     """
     return np.int64(view.bucket[_bucket_number(view.params[0], plane, invalid)].quiet_head)
 

@@ -156,8 +156,8 @@ def _open_chosen(dev, plane, stream):
 def ensure_open(dev, plane, stream):
     """If a rule chooses the blocks that are opened, open one for a stream without; return OK or an error.
 
-    This is called before a page changes any state. Without such a rule, the program of the page opens the
-    pool's first block.
+    This is called before a page changes any state. Without such a rule, `program` opens the pool's first
+    block.
     """
     if dev.decider.hooks & decisions.ALLOCATES == 0 or dev.open_sub_block[plane * MAX_STREAMS + stream] >= 0:
         return np.int64(OK)

@@ -109,9 +109,6 @@ def wake_up(dev, die_number, has_work):
         decisions.die_event(dev, RESUMED, die_number, gap_ns)
 
 
-# -- for rules
-
-
 @helper
 def plane_to_collect(view, die_number, blocks, share):
     """Return the plane in which an idle die continues or starts a round, for rules; -1 for none.

@@ -30,8 +30,6 @@ from ssdgym.engine.page.placement import target_of_proposer
 from ssdgym.engine.page.state import ARRAYS
 from ssdgym.engine.time.events import NEVER
 
-# -- write streams
-
 _describe_stream = observation.describing_kernel("stream", "page")
 
 
@@ -39,8 +37,7 @@ _describe_stream = observation.describing_kernel("stream", "page")
 def look_at_page(dev, plane, lpn, source, page):
     """Fill in the PAGE_SEEN `page`: the page to place in a plane, and where the page's present data is.
 
-    `source` is the physical page that is relocated, -1 for a page of the host. Rules pass their view as
-    `dev`.
+    `source` is the physical page that is relocated, -1 for a host page. Rules pass their view as `dev`.
     """
     held = source if source >= 0 else np.int64(dev.logical[lpn].ppn)
     page.plane = plane
@@ -76,7 +73,7 @@ def look_at_stream(dev, plane, number, seen):
 
 @inlined
 def _row_of(dev, spec, view, number, target):
-    """Return the row, among the answers, of a proposer's target: of a stream, or a row added for a sub-block."""
+    """Return the row of a proposer's target among the answers: that of its stream, or one for a sub-block."""
     streams = np.int64(dev.params[0].streams)
     if target < MAX_STREAMS:
         return target
@@ -145,15 +142,13 @@ def _observe_stream(dev, spec, view, plane):
 stream_describer = observation.describer(_observe_stream, ARRAYS)
 
 
-# -- idle dies
-
 _ANSWERS = len(IDLE_STEPS)
 _describe_idle = observation.describing_kernel("answer", "die")
 
 
 @inlined
 def look_at_die(dev, die, seen):
-    """Fill in the DIE_SEEN `seen`: GC that an idle die would continue or start. Rules pass their view as `dev`."""
+    """Fill in the DIE_SEEN `seen`: GC that a die would continue or start. Rules pass their view as `dev`."""
     plane = np.int64(background_plane(dev, die, NEVER))
     seen.number = die
     seen.collects = plane >= 0
@@ -178,7 +173,7 @@ def look_at_die(dev, die, seen):
 
 @inlined
 def _answer_of(commands):
-    """Return the index in IDLE_STEPS of the largest number that is at most `commands`; 0 if that is negative."""
+    """Return the index in IDLE_STEPS of the largest number that is at most `commands`; 0 if there is none."""
     number = 0
     for k in range(1, _ANSWERS):
         if min(commands, TO_THE_END) >= IDLE_STEPS[k]:
@@ -218,9 +213,6 @@ def _observe_idle(dev, spec, view, plane):
 idle_describer = observation.describer(_observe_idle, ARRAYS)
 
 
-# -- blocks, by their wear
-
-
 @inlined
 def _list_block(dev, sets, count, block):
     """Append a block to the candidates, unless it is listed or the list is full; return their number."""
@@ -236,8 +228,7 @@ def _list_block(dev, sets, count, block):
 
 @kernel
 def _list_by_wear(dev, plane, sets, count):
-    """Append the indexed blocks of a plane, sorted by erases, then by number; return how many candidates.
-    """
+    """Append a plane's indexed blocks, sorted by erases, then number; return the number of candidates."""
     blocks = np.int64(dev.params[0].blocks)
     last, last_erases = np.int64(-1), np.int64(-1)
     while count < sets.shape[0]:

@@ -154,7 +154,7 @@ def _move_next(dev, number, ppn):
 
 @inlined
 def _may_join(dev, number, ppn, page, row):
-    """Return whether a plane's next page, `ppn`, may join another plane's move from row `page` to row `row`."""
+    """Return whether a plane's next page, `ppn`, may join another plane's move from row `page` to `row`."""
     params = dev.params[0]
     if ppn < 0 or _page_in_block(params, ppn) != page or params.placement == TO_THE_POOL:
         return False
@@ -169,10 +169,7 @@ def _may_join(dev, number, ppn, page, row):
 
 @kernel
 def _join_moves(dev, leader, first, page, row):
-    """Let siblings join plane `first`'s move from row `page` to row `row`; return how many pages move in all.
-
-    Returns OUT_OF_SPACE if no block is free for a page.
-    """
+    """Let siblings join plane `first`'s move from row `page` to `row`; return moved pages or OUT_OF_SPACE."""
     params = dev.params[0]
     pages = 1
     for number in range(remainder(leader, params.dies), params.planes, params.dies):
@@ -237,7 +234,7 @@ def finish_round(dev, leader):
 
 @inlined
 def _copy_valid(dev, first_page, end_page, target, room):
-    """Copy the first `room` valid pages at or behind `first_page` to pages from `target` up; return the next page.
+    """Copy `room` valid pages, from `first_page` up, to pages from `target` up; return the next source.
 
     At least `room` valid pages lie before `end_page`. Invalid pages are copied, too, and overwritten by the
     next copy: this avoids mispredicted branches.

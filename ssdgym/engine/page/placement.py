@@ -43,8 +43,7 @@ def rule_of_relocated(dev, plane, lpn, source):
 def target_of_proposer(dev, plane, lpn, source, number):
     """Return the target that proposer `number` chooses for a page, or ILLEGAL_ANSWER.
 
-    Proposer 0 is the device's placement; the others are those trackers that have a function to choose
-    targets.
+    Proposer 0 is the device's placement; the others are the trackers that also choose targets.
     """
     if number == 0:
         return rule_of_relocated(dev, plane, lpn, source) if source >= 0 else rule_of_host(dev, plane, lpn)

@@ -1,4 +1,4 @@
-"""The scheduler chooses the next command of an idle die: host read, host write, foreground or background GC."""
+"""The scheduler: choose an idle die's next command: host read, host write, foreground or background GC."""
 
 import numpy as np
 
@@ -58,8 +58,7 @@ def _read_now(dev, number, lpn):
 
 @kernel
 def _join_reads(dev, die_number, first, ppn):
-    """Let the next reads, each in another plane, join the command of read `first`; return how many pages it has.
-    """
+    """Let the next reads, in other planes, join the command of read `first`; return its number of pages."""
     params = dev.params[0]
     row = remainder(ppn, params.pages_per_block)
     members = np.uint64(1) << np.uint64(quotient(plane_of(params, ppn), params.dies))

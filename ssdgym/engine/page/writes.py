@@ -199,7 +199,7 @@ def _level(dev, plane):
 
 @inlined
 def program(dev, plane_number, target, lpn, version):
-    """Program a page of a write command; switch foreground GC on if needed; return the physical page or -1."""
+    """Program a page of a write command; if needed, switch foreground GC on; return the page, or -1."""
     behind = version - dev.logical[lpn].version
     if behind > 0:
         dev.in_flight[lpn] -= behind
@@ -237,7 +237,7 @@ def _bit_of(params, plane):
 
 @inlined
 def _can_join(dev, plane, members, lpn, row):
-    """Return whether a write of page `lpn` can join a command of row `row` in a plane not in set `members`."""
+    """Return whether a write of page `lpn` can join a command, of planes `members`, with row `row`."""
     params = dev.params[0]
     if members & _bit_of(params, plane) or not takes_host_pages(dev, plane):
         return False

@@ -1,1 +1,1 @@
-"""The sub-page family: FTLs whose host unit is a part of a flash page (cgm, fgm, sector_log, subftl)."""
+"""The sub-page family: FTLs whose logical page is a part of a flash page (cgm, fgm, sector_log, subftl)."""

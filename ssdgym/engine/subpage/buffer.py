@@ -11,7 +11,7 @@ _append, _remove = list_kernels("head", "tail", "next", "previous")
 
 @inlined
 def group_of(dev, lpn):
-    """Return the group of a sector: its number divided by the sectors of a page."""
+    """Return the group of a sector: the sector's number divided by the number of sectors of a page."""
     return quotient(lpn, dev.subpage[0].slots)
 
 
@@ -62,7 +62,7 @@ def set_waiting(dev, group, mask):
 
 @inlined
 def promise(dev, group, mask):
-    """Admit the sectors of a part of a write request: count them, and promise a version of each."""
+    """Admit the sectors of a part of a write request: count them, and raise `in_flight` of each."""
     control = dev.control[0]
     first = group * np.int64(dev.subpage[0].slots)
     sectors = count_sectors(mask)
@@ -90,7 +90,7 @@ def forget_sector(dev, lpn):
 
 @inlined
 def _carry(dev, place, lpn):
-    """Let a write carry the newest promised version of a sector at `place` of `carried`."""
+    """Store at `place` of `carried` a sector that a write carries, in its newest admitted version."""
     sector = dev.carried[place]
     sector.lpn = lpn
     sector.version = dev.logical[lpn].version + dev.in_flight[lpn]
@@ -104,7 +104,7 @@ def count_small(dev, sectors):
 
 @inlined
 def carry_group(dev, number, group, mask):
-    """Let a write carry the sectors of a mask of a group, each at its slot."""
+    """Store the sectors of a mask of a group as those that write `number` carries, each at its slot."""
     slots = np.int64(dev.subpage[0].slots)
     for s in range(slots):
         dev.carried[number * slots + s].lpn = -1
@@ -114,7 +114,7 @@ def carry_group(dev, number, group, mask):
 
 @kernel
 def carry_oldest(dev, number):
-    """Let a write carry the oldest buffered sectors, at most a page of them, in order of arrival."""
+    """Move the oldest buffered sectors, at most a page of them, to write `number`, in order of arrival."""
     slots = np.int64(dev.subpage[0].slots)
     buffer = dev.buffer[0]
     k = np.int64(0)

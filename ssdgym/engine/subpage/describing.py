@@ -1,7 +1,6 @@
-"""Observations of REGION decisions: two candidates, the main area and the region, and the data.
+"""Observations of REGION decisions: the two answers, main area and region, and the data to program.
 
-Features are functions of the records that are filled here, and are called by address. This is compiled when a
-REGION decision is first observed.
+A feature is a function of records that are filled here. The observer is compiled at its first use.
 """
 
 import numpy as np
@@ -27,7 +26,7 @@ _describe = describing_kernel("way", "sector")
 
 @inlined
 def _mask_of(dev, lpn, collected):
-    """Return the mask of the sectors that the decision is about."""
+    """Return the mask of the sectors that the decision is about: one if a subpage is collected."""
     if collected:
         return np.int64(1) << (lpn - group_of(dev, lpn) * dev.subpage[0].slots)
     return np.int64(dev.buffer[0].leaving)
@@ -35,7 +34,7 @@ def _mask_of(dev, lpn, collected):
 
 @inlined
 def _count_in_region(dev, group, mask):
-    """Count the sectors in a mask of a group that are in a region."""
+    """Count those sectors in a mask of a group whose present copy is in a region."""
     count = np.int64(0)
     while mask != 0:
         slot = np.int64(dev.logical[group * dev.subpage[0].slots + lowest_of(mask)].ppn)
@@ -105,7 +104,7 @@ def _look_at_region(dev, plane, seen):
 
 @inlined
 def _look_at_main(dev, seen, way):
-    """Describe the answer to program the whole group to the main area; it costs nothing if under way."""
+    """Describe the answer to program the whole group to the main area; it costs 0 if that is under way."""
     params, plane = dev.params[0], dev.plane[seen.plane]
     way.number = _MAIN
     if seen.evicting and seen.collected:
@@ -159,7 +158,7 @@ def _observe(dev, spec, view, plane):
     _look_at_main(dev, seen, spec.ways[_MAIN])
     _look_at_way_in(dev, seen, spec.ways[_REGION])
     note_decision(dev, REGION, here, _WAYS, view.taken, spec.decision[0])
-    # Mark the answer of the FTL's own rule.
+    # Mark the answer of the engine's rule.
     mark_pick(view, 0, seen.updated if seen.collected else np.int64(_REGION), spec.way_columns[0])
     rows, about, place = spec.way_features, spec.sector_features, spec.context_features.shape[0]
     _describe(dev, spec, dev.decider.victim_view, rows, 0, spec.ways, _WAYS, about, place, seen, view)

@@ -58,7 +58,7 @@ def _format(dev):
 
 @inlined
 def _bind(state, i, rules, external, pairs, address):
-    """Store a device; all its rules have the same view, without memory of their own."""
+    """Store a device; all its rules share one view, and none keeps memory."""
     view = store_at(view_of(state, i, VICTIM), address + STORED_BYTES)
     bind_device(state, i, Decider(external, rules, pairs, hooked_by(rules), view, view, view, view), address)
 

@@ -1,7 +1,7 @@
 """GC rounds in the main area: valid slots are moved, then blocks are erased.
 
-If whole groups are mapped, a page moves with its valid slots, each to the slot of the same number. If sectors
-are mapped (`fgm`), the valid slots of several pages are gathered in one page.
+With `fgm`, the valid slots of several pages are gathered in one page. With other kinds, the valid slots of a
+page move to the slots of equal numbers of one page.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ def _victim_of(dev, plane_number):
 def _find_page(dev, plane_number):
     """Return the next page with a valid slot that a plane's round has to move; -1 for none.
 
-    `round_page` counts slots: with `fgm`, a page whose slots go to two pages is read twice.
+    In this family `round_page` counts slots. With `fgm`, a page whose slots go to two pages is read twice.
     """
     plane, subpage = dev.plane[plane_number], dev.subpage[0]
     slots = np.int64(subpage.slots)
@@ -54,7 +54,7 @@ def _vacate(dev, unit):
 
 @kernel
 def _move_page(dev, plane_number, page):
-    """Move a page with its valid slots; return 1, the number of pages read, or OUT_OF_SPACE."""
+    """Move the valid slots of a page; return 1, the number of pages read, or OUT_OF_SPACE."""
     slots = np.int64(dev.subpage[0].slots)
     live = np.int64(dev.page_valid[page])
     dev.counters[0].flash_reads += 1

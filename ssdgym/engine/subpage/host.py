@@ -1,4 +1,7 @@
-"""Parts of requests in the sub-page family: carried out, or admitted on event-driven devices."""
+"""Parts of requests in the sub-page family; a part is the sectors of a request in one group.
+
+Untimed devices carry parts out, event-driven devices admit them.
+"""
 
 from typing import Any
 
@@ -46,13 +49,13 @@ def _writing_kernels(start_list: Any, leave: Any) -> tuple[Any, Any]:
 
     Args:
         start_list: kernel (device, oldest group) that starts a write of the oldest sectors.
-        leave: kernel (device, kind of write, group, mask of sectors, whether they are less than a page, slot
-            of a request or -1, mask of the request's sectors) that starts the writes of sectors that leave.
+        leave: kernel (device, kind of write, group, mask of the sectors that leave, whether they are less than
+            a page, slot of a request that waits or -1, mask of its sectors) that starts their writes.
     """
 
     @kernel
     def leave_both_ways(dev, group, mask, rest, small, slot, own):
-        """Let the sectors `mask` leave the buffer: `rest` to the region, the others to the main area."""
+        """Start writes of the sectors `mask`: of `rest` to the region, of the others to the main area."""
         count_small(dev, count_sectors(small))
         main = mask & ~rest
         if main != 0:
@@ -137,7 +140,7 @@ def _writing_kernels(start_list: Any, leave: Any) -> tuple[Any, Any]:
 
 @inlined
 def part_pages(dev, request):
-    """Return the sectors of the next part of a request: those of one group."""
+    """Return the number of sectors of the next part of a request."""
     return writes.part_of(dev, request)[2]
 
 
@@ -158,7 +161,7 @@ def _begin_list(dev, group):
 
 @inlined
 def _begin(dev, how, group, mask, partial, slot, own):
-    """Begin a write of the sectors `mask` of a group, or let it follow the write under way."""
+    """Begin a write of the sectors `mask` of a group; if a write is under way, store the mask for later."""
     buffer = dev.buffer[0]
     if buffer.writing:
         buffer.follows = mask
@@ -172,7 +175,7 @@ def _begin(dev, how, group, mask, partial, slot, own):
 
 @inlined
 def _end_write(dev):
-    """End the write under way, and begin the one that follows it."""
+    """End the write under way; begin the write of sectors that were stored for later, if any."""
     buffer = dev.buffer[0]
     buffer.writing = 0
     buffer.write_plane = -1
@@ -245,7 +248,7 @@ def _write_to_region(dev):
 
 @kernel
 def _drops(dev):
-    """Drop given-up sectors from the write under way; if no sector is left, end the write, return True."""
+    """Drop given-up sectors from the write under way; if no sector is left, end the write and return True."""
     buffer, write = dev.buffer[0], dev.transaction[_WRITE]
     if not dev.params[0].shrinks or not buffer.writing:
         return False
@@ -269,7 +272,7 @@ def _has_work(dev):
 
 @inlined
 def is_at_horizon(dev):
-    """Return whether the run ends here, at the horizon and without work under way."""
+    """Return whether the run ends here: the horizon is reached, and no work is under way."""
     return dev.control[0].admitted_pages >= dev.control[0].horizon and not _has_work(dev)
 
 
@@ -326,7 +329,7 @@ def _new_write(dev, how, group, mask, partial, slot, pages):
 
 @kernel
 def _leave(dev, how, group, mask, partial, slot, own):
-    """Queue the writes of sectors `mask` that leave the buffer; request `slot` waits for sectors `own`."""
+    """Queue the writes of sectors `mask`, which leave the buffer; request `slot` waits for sectors `own`."""
     if how == SUBPAGE_WRITE:
         while mask != 0:
             one = mask & -mask
@@ -398,6 +401,6 @@ def start_next(dev, requests):
 
 @inlined
 def has_window(dev):
-    """Return whether enough transactions are free for a part, and no answered decision comes first."""
+    """Return whether enough transactions are free for a part, and no collection has to continue first."""
     least = 2 * (np.int64(dev.subpage[0].slots) + 1)
     return dev.control[0].free_transactions >= least and not is_answered(dev)

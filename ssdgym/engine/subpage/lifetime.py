@@ -1,6 +1,6 @@
 """Wear in the sub-page family: region blocks are exchanged, worn blocks are retired, the device shrinks.
 
-See `docs/lifetime.md`. Pages of planes are units of the main area: slots for `fgm`, otherwise flash pages.
+See `docs/lifetime.md`. Counts of pages in records of planes are in units of the main area.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ from ssdgym.engine.rounds import gc_needed
 
 @inlined
 def _room_to_move(dev, plane):
-    """Return how many units a plane has room for before an erase."""
+    """Return how many units a plane has room for before its next erase."""
     room = np.int64(dev.plane[plane].pool_pages)
     block = np.int64(dev.open_sub_block[plane * MAX_STREAMS])
     if block >= 0:
@@ -41,7 +41,7 @@ def can_move(dev, leader, pairs, count):
 
 @inlined
 def _held(dev, plane):
-    """Return how many units of logical pages a plane can hold so that it can still be collected.
+    """Return how many valid units a plane can hold and still be collected.
 
     If the device may shrink, this number also leaves the main area its original share of spare units.
     """
@@ -57,7 +57,7 @@ def _held(dev, plane):
 
 @kernel
 def settle(dev):
-    """React to lost blocks: give up logical pages, in whole groups, or end the life of the device."""
+    """After blocks are lost, give up logical pages (whole groups) or end the device's life, if needed."""
     params, subpage = dev.params[0], dev.subpage[0]
     most, held = np.int64(-1), np.int64(0)
     for plane in range(params.planes):
@@ -71,9 +71,6 @@ def settle(dev):
 def ensure_page(dev, plane):
     """Open a block in the main area of a plane if none is open; return whether one is open."""
     return writable_sub_block(dev, plane, 0) >= 0
-
-
-# -- blocks of a region
 
 
 @inlined
@@ -90,7 +87,7 @@ def _take_place(dev, plane, block, other):
 
 @kernel
 def _worn_beyond(dev, plane, block):
-    """Return the least erased free block of the main area if a region block has many more erases; or -1."""
+    """Return the least worn erased block of the pool if the exchange with a region block is due; or -1."""
     total = np.int64(0)
     count = np.int64(0)
     least = np.int64(-1)
@@ -110,9 +107,9 @@ def _worn_beyond(dev, plane, block):
 
 @kernel
 def _replace(dev, plane, block):
-    """Retire a worn block of a region, and react to the loss; return the block that takes its place.
+    """Retire a worn block of a region; return the block of the pool that takes its place.
 
-    If there is no such block, the life of the device ends, and the worn block is returned.
+    If the pool is empty, the life of the device ends, and the worn block is returned.
     """
     params = dev.params[0]
     mark_worn(dev, block)

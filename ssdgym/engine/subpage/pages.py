@@ -1,4 +1,4 @@
-"""Flash pages, their slots and the sectors in these, and programs in the main area."""
+"""Flash pages, their slots, the sectors in slots, and programs in the main area."""
 
 import numpy as np
 
@@ -25,9 +25,6 @@ def count_sectors(mask):
         mask &= mask - 1
         count += 1
     return count
-
-
-# -- addresses
 
 
 @inlined
@@ -62,11 +59,8 @@ def in_region(dev, page):
 
 @inlined
 def unit_of(dev, slot):
-    """Return the unit (a slot for `fgm`, otherwise a flash page) of a slot of the main area."""
+    """Return the unit of a slot of the main area: the slot for `fgm`, otherwise its flash page."""
     return quotient(slot, dev.subpage[0].unit_slots)
-
-
-# -- what slots hold
 
 
 @inlined
@@ -84,7 +78,7 @@ def age_h(dev, page):
 
 @inlined
 def check_slot(dev, slot):
-    """Read a valid slot; count it if it does not hold the newest version, or is too old to be readable."""
+    """Check a valid slot that is read; count it if its version is not current or its age over the limit."""
     held = dev.physical[slot]
     if held.version != dev.logical[held.lpn].version:
         dev.counters[0].lost_pages += 1
@@ -98,7 +92,7 @@ def check_slot(dev, slot):
 
 @inlined
 def read_page(dev, group, mask):
-    """Read mapped sectors of a group that are on one flash page."""
+    """Read, in one command, mapped sectors of a group that are on one flash page."""
     dev.counters[0].flash_reads += 1
     first = group * np.int64(dev.subpage[0].slots)
     while mask != 0:
@@ -136,9 +130,6 @@ def mapped_of(dev, group):
     return mask
 
 
-# -- validity
-
-
 @inlined
 def wake_collection(dev, plane):
     """Make the die of a plane ready if the victim of its region can be erased now."""
@@ -172,7 +163,7 @@ def forget(dev, lpn):
 
 @inlined
 def accept(dev, lpn, version):
-    """Make `version` of a sector the current one before its program; return False if a newer one exists."""
+    """Make `version` of a sector the current one; return whether it is newer than the current one."""
     behind = version - dev.logical[lpn].version
     if behind <= 0:
         return False
@@ -190,7 +181,7 @@ def put(dev, slot, lpn):
 
 @inlined
 def waste(dev, slot):
-    """Program a slot without data."""
+    """Mark a slot as programmed without data."""
     program_page(dev, slot, np.int64(-1), np.int64(0))
 
 

@@ -1,4 +1,7 @@
-"""Passes over the blocks of a region: which block is programmed next, and which of its pages."""
+"""Passes over the blocks of a region: which block is programmed next, and which page of the block.
+
+A pass programs the pages of a block in order, each once. A *target* is chosen for a pass or for collection.
+"""
 
 import numpy as np
 
@@ -9,14 +12,14 @@ from ssdgym.engine.subpage.state import SUBFTL
 READY, ADVANCE, COLLECT = range(3)
 
 
-# The region of a plane. With `subftl`, a page of its blocks is programmed several times between two erases,
-# one subpage at a time, while no other subpage of the page is valid (erase-free subpage programming; Kim et
-# al., DAC 2017, section 3). With `sector_log` the region is a log whose pages are programmed as a whole.
+# With `subftl`, a page of a region is programmed several times between two erases, one subpage at a time,
+# while no other subpage of the page is valid (erase-free subpage programming; Kim et al., DAC 2017, section
+# 3). With `sector_log` the region is a log whose pages are programmed as a whole.
 
 
 @inlined
 def _precedes(dev, block, other, by_passes):
-    """Return whether a block is a better target than `other`, by passes first or by valid slots first."""
+    """Return whether a block is a better target than `other`: by passes first, or by valid slots first."""
     a, b = dev.region_block[block], dev.region_block[other]
     if by_passes:
         return (a.passes, a.valid, block) < (b.passes, b.valid, other)
@@ -25,7 +28,7 @@ def _precedes(dev, block, other, by_passes):
 
 @kernel
 def _best_block(dev, plane, by_passes, least_passes, most_passes):
-    """Return the best target with `least_passes` to `most_passes` passes, except the reserve; -1 for none."""
+    """Return the best target with `least_passes` to `most_passes` passes, never the reserve; -1 for none."""
     blocks = np.int64(dev.subpage[0].region_blocks)
     best = np.int64(-1)
     for k in range(plane * blocks, (plane + 1) * blocks):
@@ -40,7 +43,7 @@ def _best_block(dev, plane, by_passes, least_passes, most_passes):
 
 @inlined
 def _printed_target(dev, plane):
-    """Return the target of rule `printed`: first blocks with passes left, then `collect_blocks` victims."""
+    """Return the target of rule `printed`: a block with passes left; if none is, a victim."""
     passes = np.int64(dev.subpage[0].passes)
     region = dev.region[plane]
     if region.to_collect == 0:
@@ -88,7 +91,7 @@ def open_page(dev, plane):
 
 @inlined
 def pass_page(dev, plane, valid):
-    """Advance a pass behind the page that was just programmed, and count its `valid` valid slots."""
+    """Move a pass behind the page that was just programmed, and add `valid` to the block's valid slots."""
     held = dev.region_block[dev.region[plane].open]
     held.next_page += 1
     held.valid += valid

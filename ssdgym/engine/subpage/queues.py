@@ -21,7 +21,7 @@ def subpage_phases(dev):
 
 @inlined
 def region_phases(dev):
-    """Return the phases of a program in a region: of a subpage, with `sector_log` of a page."""
+    """Return the phases of a program in a region: of a subpage with `subftl`, of a page with `sector_log`."""
     if dev.subpage[0].kind == SUBFTL:
         return subpage_phases(dev)
     return write_phases(dev.params[0], 1)
@@ -37,7 +37,7 @@ def move_phases(dev):
 
 @inlined
 def new_transaction(dev):
-    """Take a free transaction, which the caller has checked for; return its number."""
+    """Take a free transaction, which has to exist; return its number."""
     buffer = dev.buffer[0]
     number = transactions.take_transaction(dev, 0, 0, 0, 0)
     dev.transaction[number].number = buffer.created
@@ -61,7 +61,7 @@ def queue_main_write(dev, number):
 
 @inlined
 def bind_region(dev):
-    """Bind a write to a region: to the next plane of the die that is idle first; return plane and die."""
+    """Bind a write to a region, of the next plane of the die whose work ends first; return plane and die."""
     die_number = np.int64(allocate_die(dev))
     plane = plane_from_cursor(dev, die_number, 0)
     pass_die(dev, die_number)
@@ -79,7 +79,7 @@ def queue_region_write(dev, number):
 
 @kernel
 def queue_reads(dev, group, mask, kind, slot, parent):
-    """Queue a read for each flash page that holds mapped sectors of a mask; return the number of reads."""
+    """Queue a read for each flash page that holds sectors, all mapped, of a mask; return how many reads."""
     first = group * np.int64(dev.subpage[0].slots)
     reads = np.int64(0)
     while mask != 0:
@@ -102,7 +102,7 @@ def queue_reads(dev, group, mask, kind, slot, parent):
 
 @inlined
 def queue_after_reads(dev, number, group, others):
-    """Queue reads of the sectors `others`, which a write does not carry; if none, queue the write."""
+    """Queue reads of the sectors `others`, which write `number` does not carry; if none, queue the write."""
     reads = np.int64(queue_reads(dev, group, others, CHILD_READ, -1, number))
     dev.transaction[number].waits = reads
     if reads == 0:

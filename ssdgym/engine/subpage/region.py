@@ -17,7 +17,7 @@ from ssdgym.engine.subpage.state import SUBFTL
 
 @inlined
 def _program_subpage(dev, page, lpn):
-    """Program the next subpage of a page; return OUT_OF_ORDER if it is full or has a valid one, else OK."""
+    """Program a page's next subpage; return OK, or OUT_OF_ORDER if the page is full or has a valid one."""
     slots = np.int64(dev.subpage[0].slots)
     use = np.int64(dev.page_use[page])
     if use >= slots or dev.page_valid[page] != 0:
@@ -51,14 +51,14 @@ def advance(dev, plane):
 
 @inlined
 def _note_updated(dev, lpn):
-    """Store in `updated` whether a sector, before it is written to a region, is already in a region."""
+    """Store in `updated` whether the old copy of a sector that is written to a region is in a region."""
     slot = np.int64(dev.logical[lpn].ppn)
     dev.updated[lpn] = slot >= 0 and pages.in_region(dev, pages.page_of(dev, slot))
 
 
 @kernel
 def program_subpage(dev, plane, number, lpn, version):
-    """Program a sector that a write carries to a region that is READY; return OK or OUT_OF_ORDER."""
+    """Program a sector that write `number` carries to a region that is READY; return OK or OUT_OF_ORDER."""
     pages.accept(dev, lpn, version)
     _note_updated(dev, lpn)
     pages.forget(dev, lpn)
@@ -72,7 +72,7 @@ def program_subpage(dev, plane, number, lpn, version):
 
 @kernel
 def program_log_page(dev, plane, number):
-    """Program the sectors of a write that are still the newest to a page of a plane's log."""
+    """Program the sectors of a write that no newer version has overtaken to a page of a plane's log."""
     subpage = dev.subpage[0]
     count = writes.accept_list(dev, number)
     base = number * np.int64(subpage.slots)
@@ -88,8 +88,8 @@ def program_log_page(dev, plane, number):
     dev.control[0].host_plane = plane
 
 
-#: What a step of a collection has done: a move within the region; the erase; an eviction; nothing, since it
-#: waits for evictions; nothing, since the main area of the eviction's plane is collected first.
+#: What a step of a collection has done: a move within the region; the erase; an eviction; nothing, since the
+#: collection waits for evictions; nothing, since the main area that an eviction goes to is collected first.
 MOVED, ERASED, EVICTED, WAITS, SHORT = range(5)
 #: Untimed: the transaction that carries out evictions.
 _EVICTION = 1
@@ -120,7 +120,7 @@ def _next_valid(dev, plane):
 
 @inlined
 def _stays(dev, plane, lpn):
-    """Decide whether a subpage of a victim stays in the region; PENDING if a decision is due."""
+    """Return whether a subpage of a victim stays in the region; PENDING if a decision about it is due."""
     region = dev.region[plane]
     if dev.subpage[0].kind != SUBFTL or region.kept >= most_kept(dev) or region.evicts == region.slot:
         return np.int64(0)
@@ -206,7 +206,7 @@ def collect_step(dev, plane):
 
 @kernel
 def sweep_step(dev):
-    """Evict the next subpage that is too old in a retention sweep, untimed; if none is, end the sweep."""
+    """Evict, in zero time, the next subpage too old for a retention sweep; if none is left, end the sweep."""
     buffer, subpage = dev.buffer[0], dev.subpage[0]
     slots = np.int64(subpage.slots)
     per_block = slots * subpage.block_pages

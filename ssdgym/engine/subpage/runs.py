@@ -1,4 +1,4 @@
-"""Runs of subFTL: sectors without a gap in the buffer are one write, whose length says where it goes."""
+"""Runs of subFTL: consecutive sectors in a write and the buffer. A run's length says where its sectors go."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ def _waits(dev, lpn):
 
 @inlined
 def _own_end(dev, request, lpn):
-    """Return the sector behind the last sector of a write, whose next sector is `lpn`."""
+    """Return the sector behind the last sector of a write request whose next sector is `lpn`."""
     params = dev.params[0]
     end = dev.life[0].capacity if params.shrinks else np.int64(params.logical_pages)
     return min(lpn + request.pages - dev.control[0].offset, end)
@@ -54,14 +54,14 @@ def _between(dev, group, first, end):
 
 @inlined
 def leaving_of(dev, group, brought):
-    """Return the mask of a group's sectors, waiting or in mask `brought`, that leave with the run."""
+    """Return the mask of a group's sectors, waiting or in mask `brought`, that belong to the leaving run."""
     buffer = dev.buffer[0]
     return (waiting_of(dev, group) | brought) & _between(dev, group, buffer.run_first, buffer.run_end)
 
 
 @inlined
 def group_beside(dev, request, lpn):
-    """Return a group with sectors of the run, but none of the request; -1 for none."""
+    """Return a group with waiting sectors of the leaving run but without sectors of the request, or -1."""
     buffer = dev.buffer[0]
     first, last = group_of(dev, np.int64(buffer.run_first)), group_of(dev, np.int64(buffer.run_end) - 1)
     if first < group_of(dev, lpn) and leaving_of(dev, first, np.int64(0)) != 0:
@@ -82,7 +82,7 @@ def whole_pages_of(dev, group, mask):
 def region_part(dev, group, mask):
     """Decide whether the sectors of a mask, less than a page, go to the region.
 
-    Returns the mask of the sectors that go there (all or none), or PENDING if a decision is due outside.
+    Returns the mask (the sectors go to the region), 0 (they do not), or PENDING if a decision is due outside.
     """
     if mask == 0 or dev.decider.external & ASK_FLUSHES == 0:
         return np.int64(mask)

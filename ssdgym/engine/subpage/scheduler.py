@@ -28,7 +28,7 @@ from ssdgym.engine.time.events import (
 )
 from ssdgym.engine.time.transactions import pop_read, pop_write
 
-#: Result of `_collect_region`: the collection waits, and nothing has been queued.
+#: Result of `_collect_region`: the collection waits, and this call has queued no eviction.
 _NOTHING_TO_DO = 101
 
 
@@ -173,7 +173,7 @@ def _program_region(dev, die_number, plane):
 
 @inlined
 def _first_region(dev, die_number, number):
-    """Return the die's plane whose region has the oldest write, if older than write `number`; else -1."""
+    """Return the die's plane whose region has the oldest write, if older than write `number`; or -1."""
     params = dev.params[0]
     best = np.int64(-1)
     before = dev.transaction[number].number if number >= 0 else np.int64(2**62)
@@ -211,14 +211,14 @@ def _start_write(dev, die_number):
 
 @inlined
 def is_answered(dev):
-    """Return whether the decision that a collection has waited for is answered, so that it continues."""
+    """Return whether the decision that a collection waits for has been taken."""
     return dev.control[0].answer >= 0 and dev.buffer[0].collected_plane >= 0
 
 
 @inlined
 def dispatch_die(dev, die_number):
     """Start the next command of an idle die, if any."""
-    if is_answered(dev):  # continue this collection before reads that its evictions have queued
+    if is_answered(dev):  # this collection continues before reads that its own evictions have queued
         status = _collect_region(dev, die_number, np.int64(dev.buffer[0].collected_plane))
         return status if status != _NOTHING_TO_DO else np.int64(AGAIN)
     reads = dev.die[die_number].read_head >= 0

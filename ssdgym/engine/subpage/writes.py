@@ -28,9 +28,9 @@ from ssdgym.requests import SYNC
 
 @inlined
 def begin_write(dev, number, kind, group, mask, slot, pages):
-    """Fill in a write of a group, which carries the sectors of a mask from the buffer.
+    """Fill in transaction `number`: a write that carries the sectors of a mask of a group.
 
-    `pages` pages of the request in `slot`, -1 for none, wait for the write.
+    `pages` sectors of the request in `slot` are done when the write is done; `slot` -1: no request waits.
     """
     write = dev.transaction[number]
     write.group = group
@@ -46,7 +46,7 @@ def begin_write(dev, number, kind, group, mask, slot, pages):
 
 @inlined
 def begin_eviction(dev, number, group, plane):
-    """Fill in a write that moves a group to the main area for the region of a plane."""
+    """Fill in transaction `number`: the eviction of a group from a plane's region to the main area."""
     begin_write(dev, number, GROUP_WRITE, group, np.int64(0), np.int64(-1), np.int64(0))
     dev.transaction[number].evicts = 1
     dev.transaction[number].plane = plane
@@ -76,7 +76,7 @@ def is_void(dev, number):
 
 @inlined
 def accept_list(dev, number):
-    """Accept a write's sectors that are still the newest, move them to the front; return their number."""
+    """Accept those sectors of a write that are not overtaken, and move them to the front; return how many."""
     slots = np.int64(dev.subpage[0].slots)
     base = number * slots
     count = np.int64(0)
@@ -110,9 +110,9 @@ def forget_list(dev, number, count):
 
 @kernel
 def program_write(dev, plane, number):
-    """Program the page of a write to the main area of a plane; return the page, -1 when out of space.
+    """Program the page of a write to the main area of a plane; return the page, -1 if no block is free.
 
-    The caller has checked that the write has sectors left to program.
+    The write must have sectors left to program.
     """
     write, subpage = dev.transaction[number], dev.subpage[0]
     if dev.params[0].endures and not ensure_page(dev, plane):
@@ -169,7 +169,7 @@ def _plane_of(dev, die_number):
 
 @kernel
 def collects_first(dev):
-    """Start foreground GC in the plane of the next untimed write if it is short; return whether it is."""
+    """If the plane of the next untimed write is short, start foreground GC there; return whether it is."""
     plane = np.int64(_plane_of(dev, np.int64(allocate_die(dev))))
     if not is_short(dev, plane):
         return False
@@ -206,7 +206,7 @@ def write_now(dev, number):
 
 @inlined
 def part_of(dev, request):
-    """Return group, mask of sectors and number of sectors of the next part of a request."""
+    """Return the next part of a request: its group, the mask of its sectors, and their number."""
     slots = np.int64(dev.subpage[0].slots)
     offset = np.int64(dev.control[0].offset)
     lpn = np.int64(lpn_of(dev, request))

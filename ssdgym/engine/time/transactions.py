@@ -1,7 +1,6 @@
 """Requests under way: their slots, the transactions of their pages, and their latencies.
 
-A *slot* is the record SLOT of a request under way; a *transaction* is the record TRANSACTION of one of its
-pages that waits for flash.
+A *slot* is the record of a request under way, a *transaction* that of a page of it that waits for flash.
 """
 
 import numpy as np
