@@ -285,7 +285,7 @@ def test_files__are_about_one_thing() -> None:
 #: The most lines of Python that each package may have. A change lowers numbers, or moves lines to another
 #: package; a feature brings the removal that pays for it. The sum only falls.
 MOST_LINES = {
-    "ssdgym.engine": 12_977,
+    "ssdgym.engine": 12_966,
     "ssdgym.simulator": 3_042,
     "ssdgym.policy": 1_913,
     "ssdgym.config": 1_785,

@@ -1,8 +1,7 @@
 """The entry points for one device: create, advance, apply a decision, count lost pages.
 
 The argument of an entry is the address at which `bind_device` has stored a device. So a device is unpacked
-once for any number of calls. The untimed and the event-driven loop are compiled separately, each at its first
-use.
+once for any number of calls. The two loops are compiled separately, each at its first use.
 """
 
 from functools import cache
@@ -110,8 +109,8 @@ def add_family(name: str, arrays: Arrays, versions: dict[Any, Any]) -> Family:
     Args:
         name: value of `ftl.mapping` in the configuration of a device.
         arrays: arrays of a batch of the family's devices.
-        versions: function that the family defines for each operation, of
-            [`operations`][ssdgym.engine.operations], [`loop`][ssdgym.engine.loop] or this module.
+        versions: the family's function for each operation of [`operations`][ssdgym.engine.operations],
+            [`loop`][ssdgym.engine.loop] and this module; operations with a default may be left out.
     """
     loop_at = function_at(types.FunctionType(_loop_signature(arrays)))
 

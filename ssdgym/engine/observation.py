@@ -93,7 +93,7 @@ class Shared(NamedTuple):
     visit: Any  # int64: address of the function that carries out the step for one device
     tally: Any  # int64: address of the `Tally`
     loops: Any  # (2,) int64: result of `loop_addresses`
-    which: Any  # (n,) int64: numbers of the devices in this step; items behind their number are unused
+    which: Any  # (n,) int64: first, the numbers of the devices in this step; other items are unused
     actions: Any  # (n,) int64: the candidate chosen for each device; -1: the decision stays due
     mask: Any  # (n, K) int8: 1 for candidates that may be chosen
     requests: Any  # (n, m) REQUEST: the present chunk of input of each device
@@ -172,7 +172,7 @@ def note_decision(dev, kind, plane, candidates, taken, decision):
 
 @inlined
 def mark_pick(view, j, pick, column):
-    """Store the candidate that proposer `j` has picked (below 0: none), and mark it with 1 in a column."""
+    """Store the pick of proposer `j` (below 0: none), and set it to 1 in feature `column` (below 0: none)."""
     view.proposed[j] = max(pick, -1)
     if pick >= 0 and column >= 0:
         view.features[pick, column] = np.float32(1.0)

@@ -127,5 +127,5 @@ def family_observe(dev, spec, view):
 
 @operation(optional=True)
 def family_is_written(dev, ppn):
-    """Return whether a page has been written since its erase; True if erased pages are known by `lpn` -1."""
+    """Return whether a page is written; always True in families whose erased pages have `lpn` -1."""
     return True

@@ -71,7 +71,7 @@ def next_valid(dev, plane, block):
 
 @kernel
 def room_of_job(dev, plane, bundle, emptied):
-    """Return an erased page for a copy, or -1: in a block that the job empties if `emptied`, or in another."""
+    """Return an erased page for a copy, or -1: if `emptied`, in a block to empty, otherwise in another."""
     slots = np.int64(dev.job[plane].emptied)
     if not emptied:
         slots = held_slots(dev, bundle) & ~slots

@@ -96,7 +96,7 @@ def open_block(dev, plane, stream, block):
 
 @kernel
 def _advance_sub_block(dev, clock, sub):
-    """Return the next sub-block with unwritten pages after `sub`; if there is none, close the block, -1."""
+    """Return the next sub-block with unwritten pages after `sub`; if none, close the block and return -1."""
     params = dev.params[0]
     block = flash.block_of(params, sub)
     record = dev.block[block]
@@ -154,7 +154,7 @@ def _open_chosen(dev, plane, stream):
 
 @inlined
 def ensure_open(dev, plane, stream):
-    """If a rule chooses the blocks that are opened, open one for a stream without; return OK or an error.
+    """If an allocation rule is set, open its choice for a stream without open block; return OK or an error.
 
     This is called before a page changes any state. Without such a rule, `program` opens the pool's first
     block.
@@ -317,7 +317,7 @@ def vacate(dev, block, sub, pages):
 
 @kernel
 def withdraw_block(dev, block, valid):
-    """Remove a new victim from index and pool; `valid` of its valid pages are in sub-blocks to erase."""
+    """Remove a new victim from index and pool; `valid` counts the valid pages of its sub-blocks to erase."""
     stream = stream_of(dev, dev.block[block])
     stream.victims += 1
     stream.victim_valid_pages += valid

@@ -120,8 +120,7 @@ def _short_name(
 ) -> str:
     """Return the symbol of a function, with a digest of its arguments' types in place of their names.
 
-    numba's name of a batch's type lists all fields of all records: LLVM would read 10,000 characters per
-    call.
+    numba's name of a batch's type lists all fields of records: LLVM would read 10,000 characters per call.
     """
     digest = hashlib.sha256(str(arguments).encode()).hexdigest()[:16]
     return str(mangle(name, (), abi_tags=(*abi_tags, digest), uid=uid))

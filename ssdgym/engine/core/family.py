@@ -55,7 +55,7 @@ COMMON = {
     "latency": Array(records.LATENCY, ("latencies",)),  # by serial number of the request
     "histogram": Array(np.int64, (2, "bins")),  # latencies of reads and writes, log-binned
     "gc_histogram": Array(np.int64, (2, "bins")),  # times that reads and writes waited for GC, log-binned
-    "tail": Array(np.int64, (2, "tail")),  # a min-heap of the longest latencies each; item 0 is its size
+    "tail": Array(np.int64, (2, "tail")),  # of each op, a min-heap of the longest latencies; item 0: size
     "endurance": Array(records.ENDURANCE, ("endurances",)),  # by sub-block; length 1 without wear
     "life": Array(records.LIFE, (1,)),
 }

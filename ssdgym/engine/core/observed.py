@@ -109,7 +109,7 @@ SECTOR_SEEN = np.dtype(
         ("sectors", "i8"),  # sectors that the decision is about: those that leave the buffer, or 1
         ("others", "i8"),  # other mapped sectors of their group
         ("in_region", "i8"),  # other mapped sectors of their group that are in a region
-        ("updated", "i8"),  # sectors whose old copy is (collected: was, when they were written) in a region
+        ("updated", "i8"),  # sectors in a region: now (from the buffer), when last written (collected)
         ("writes", "i8"),  # writes and trims of the sectors that the decision is about, summed
         ("pages", "i8"),  # physical pages to read before the whole group can be programmed
         ("evicting", "i8"),  # whether an eviction of the group to the main area is under way

@@ -1,7 +1,7 @@
 """Pointers to devices: a NamedTuple of arrays is stored once, and compiled code loads the fields it uses.
 
 A device is a NamedTuple of some thirty arrays. Passed by value it would be more than 200 numbers, which takes
-longer than a short kernel; numba would unbox it for longer than a device runs to its next decision.
+longer than a short kernel. To unbox it would take longer than the engine takes to reach the next decision.
 """
 
 import hashlib

@@ -144,7 +144,7 @@ CONTROL = np.dtype(
 COUNTERS = np.dtype(
     [
         *fields("i8", "host_pages_written host_reads host_pages_trimmed"),
-        ("hot_pages_written", "i8"),  # host pages programmed while the hotness table calls them hot
+        ("hot_pages_written", "i8"),  # 0 here: a hotness placement counts hot host pages in its memory
         ("relocated_pages", "i8"),
         ("overflow_pages", "i8"),  # relocated pages that went to another stream than their own
         ("joined_moves", "i8"),  # relocated pages that joined the move of another plane
@@ -232,7 +232,7 @@ PLANE = np.dtype(
 #: A list of blocks, or of bundles.
 LIST = np.dtype([("head", "i4"), ("tail", "i4")])
 #: Indexed blocks of a plane with one number of invalid pages, in two lists: by the time when they reached the
-#: number; by the clock of their last invalidation (`quiet_`: if a block is one sub-block, and not for 0).
+#: number; by the clock of their last invalidation (`quiet_`: only if S = 1 sub-block, for numbers above 0).
 BUCKET = np.dtype([("head", "i4"), ("tail", "i4"), ("quiet_head", "i4"), ("quiet_tail", "i4")])
 #: A write stream of a plane. The first five fields count since the last reset of the metrics. A block belongs
 #: to the stream for which it was last opened, from its first written page until all of it is erased.

@@ -33,9 +33,8 @@ def _better_run(dev, block, gain, moves):
 
     If `cost` is the cost of `moves` moves, the excess of a run is `invalid * cost - gain * (cost of the
     run)`. The excess of run `a..b` is `end(b) - start(a)`, where `end` sums over all sub-blocks up to `b`,
-    and `start` over those before `a`, so one pass finds the best start for every end. Among equal runs it
-    finds the shortest, then lowest. Returns first and last sub-block, and whether the run exceeds the
-    benefit.
+    and `start` over those before `a`, so one pass finds the best start for every end. Of equal runs it finds
+    the shortest, then lowest. Returns first and last sub-block, and whether the run exceeds the benefit.
     """
     params = dev.params[0]
     base = np.int64(block) * params.sub_blocks

@@ -24,7 +24,7 @@ def is_overfull(params, plane):
 
 @inlined
 def gc_unfinished(params, plane):
-    """Return whether a plane has not reached the level at which foreground GC ends."""
+    """Return whether a plane that can be collected is below the level at which foreground GC ends."""
     if is_overfull(params, plane):
         return False
     return plane.free_pages < params.stop_free or plane.pool_pages < params.stop_pool

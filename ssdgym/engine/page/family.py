@@ -42,7 +42,7 @@ def _format(dev):
 def _attach_rules(dev):
     """Attach rules that are not attached to the device yet.
 
-    First, if the placement programs relocated pages only to blocks of the pool, close all open blocks.
+    If the placement programs relocated pages only to the pool, open blocks of stream 0 first return there.
     """
     params, placed = dev.params[0], dev.control[0].attached & (1 << decisions.PLACE) != 0
     if params.placement == TO_THE_POOL and not placed:

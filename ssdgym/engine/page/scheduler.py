@@ -200,7 +200,7 @@ def _plane_before_reads(dev, die_number):
     return np.int64(-1)
 
 
-#: Stand for the plane of a write: no write starts; no write is there, and an IDLE decision rules the die.
+#: Returned in place of the plane of a write: no write is started; no write waits, and IDLE decisions apply.
 _NO_WRITE, _IN_IDLE_TIME = -2, -3
 
 

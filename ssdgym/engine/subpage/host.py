@@ -49,8 +49,8 @@ def _writing_kernels(start_list: Any, leave: Any) -> tuple[Any, Any]:
 
     Args:
         start_list: kernel (device, oldest group) that starts a write of the oldest sectors.
-        leave: kernel (device, kind of write, group, mask of the sectors that leave, whether they are less than
-            a page, slot of a request that waits or -1, mask of its sectors) that starts their writes.
+        leave: kernel (device, kind of write, group, mask of the sectors that leave, whether they are less
+            than a page, slot of a request that waits or -1, mask of its sectors) that starts their writes.
     """
 
     @kernel

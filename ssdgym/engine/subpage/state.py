@@ -37,7 +37,7 @@ SUBPAGE = np.dtype(
         ("program_ns", "i8"),  # program of one subpage
         ("transfer_ns", "i8"),  # transfer of one subpage on the channel
         ("evict_after_h", "i8"),  # a sweep evicts a subpage older than this; 0 = never
-        ("retention_h", "i8", (MAX_SLOTS,)),  # age limit of region subpages; index: earlier programs of the page
+        ("retention_h", "i8", (MAX_SLOTS,)),  # age limit of region subpages, by earlier programs of the page
         ("full_retention_h", "i8"),  # age limit of all other subpages
     ],
     align=True,
