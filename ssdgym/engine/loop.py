@@ -215,7 +215,7 @@ def _has_input(dev, requests):
 
 @inlined
 def _offer_write(dev):
-    """Make an idle die with room ready for a write of the device's queue (late); return whether one is."""
+    """Make an idle die with room ready for a write of the device's queue (late), if any; return whether."""
     params, control = dev.params[0], dev.control[0]
     if params.allocation != LATE or control.write_head < 0:
         return False

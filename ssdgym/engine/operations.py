@@ -29,7 +29,7 @@ def family_bind(state, i, rules, external, pairs, address):
 
 @operation(optional=True)
 def family_attach_rules(dev):
-    """Attach rules that are not attached to the device yet: they initialise their memory from its state."""
+    """Attach rules that are not attached yet, so that they initialise memory from the device's state."""
 
 
 @operation
@@ -122,7 +122,7 @@ def family_apply_action(dev, chosen, action):
 
 @operation
 def family_observe(dev, spec, view):
-    """Write candidates, mask and context of the decision that is due; at the horizon, as if one was due."""
+    """Write candidates, mask and context of the due decision; at the horizon, as if a decision were due."""
 
 
 @operation(optional=True)

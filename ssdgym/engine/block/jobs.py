@@ -65,7 +65,7 @@ def demand_job(dev, plane, bundle, cause):
 
 @kernel
 def host_pays(dev, plane, bundle):
-    """After a host page, make `step` commands of the plane's job due; if it has none, maybe begin one."""
+    """After a host program, make `step` commands of the plane's job due, or begin a job needed soon."""
     job = dev.job[plane]
     if has_job(dev, plane):
         job.owed += job.step

@@ -157,7 +157,7 @@ _MIXING = np.uint64(0x9E3779B97F4A7C15)
 
 @kernel
 def fewest_valid(dev, bundle, count):
-    """Return the mask of the slots of a bundle's `count` blocks with fewest valid pages, worn ones first."""
+    """Return the slots, a mask, of a bundle's `count` blocks with fewest valid pages; worn blocks first."""
     chosen = np.int64(0)
     for _ in range(count):
         best, least = np.int64(-1), np.int64(0)

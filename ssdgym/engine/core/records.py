@@ -306,8 +306,8 @@ ERASE_PAIR = np.dtype([("mask", "u8"), ("block", "i4")], align=True)
 MAX_LEVELS = 6
 #: Most candidates of a merge decision: Merge, M-Merge at each depth, and the plan of least cost.
 MAX_PLANS = MAX_LEVELS + 3
-#: Causes of a merge. FULL: the bundle has no page left for the host. POOL: a block is needed, and the plane
-#: has only the free blocks that it keeps.
+#: Causes of a merge. FULL: the bundle has no page left for the host. POOL: the host needs a free block, but no
+#: more blocks are free than the plane keeps.
 FULL, POOL = range(2)
 
 #: A candidate of a merge decision. Times are in nanoseconds.

@@ -73,7 +73,7 @@ def look_at_stream(dev, plane, number, seen):
 
 @inlined
 def _row_of(dev, spec, view, number, target):
-    """Return the row of a proposer's target among the answers: that of its stream, or one for a sub-block."""
+    """Return the row of a proposer's target among the answers: a stream's row, or a row for a sub-block."""
     streams = np.int64(dev.params[0].streams)
     if target < MAX_STREAMS:
         return target

@@ -166,7 +166,7 @@ def _gc_command(dev, plane_number):
 
 @inlined
 def _plane_in_foreground(dev, die_number):
-    """Return the die's lowest plane in foreground GC; if none, the lowest with levelling; or -1."""
+    """Return the die's lowest plane in foreground GC; if none, the lowest with levelling; if none, -1."""
     plane, params = collecting_plane(dev, die_number), dev.params[0]
     return levelling_plane(dev, die_number, params.dies) if plane < 0 and params.levels else plane
 

@@ -26,7 +26,7 @@ _describe = describing_kernel("way", "sector")
 
 @inlined
 def _mask_of(dev, lpn, collected):
-    """Return the mask of the sectors that the decision is about: one if a subpage is collected."""
+    """Return the mask of the sectors that the decision is about: only `lpn` if a subpage is collected."""
     if collected:
         return np.int64(1) << (lpn - group_of(dev, lpn) * dev.subpage[0].slots)
     return np.int64(dev.buffer[0].leaving)

@@ -163,7 +163,7 @@ def forget(dev, lpn):
 
 @inlined
 def accept(dev, lpn, version):
-    """Make `version` of a sector the current one; return whether it is newer than the current one."""
+    """Make `version` of a sector the current version if it is newer; return whether it is newer."""
     behind = version - dev.logical[lpn].version
     if behind <= 0:
         return False

@@ -17,7 +17,7 @@ from ssdgym.engine.subpage.state import SUBFTL
 
 @inlined
 def _program_subpage(dev, page, lpn):
-    """Program a page's next subpage; return OK, or OUT_OF_ORDER if the page is full or has a valid one."""
+    """Program a page's next subpage; return OUT_OF_ORDER if the page is full or has a valid subpage."""
     slots = np.int64(dev.subpage[0].slots)
     use = np.int64(dev.page_use[page])
     if use >= slots or dev.page_valid[page] != 0:

@@ -33,7 +33,7 @@ def _set_leaf(dev, resource, key):
 
 @inlined
 def latest_ns(params):
-    """Return the first time, ns, that a device may not reach, so that all its times fit event keys."""
+    """Return the time limit of a device, ns: a device stops before it, so all times fit event keys."""
     return np.int64(1) << (np.int64(62) - params.leaf_bits)
 
 
