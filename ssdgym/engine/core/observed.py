@@ -20,7 +20,7 @@ CANDIDATE = np.dtype(
         ("invalid", "i8"),  # invalid pages, which the erase reclaims
         ("beside", "i8"),  # valid pages of neighbouring sub-blocks, which are relocated but not erased
         ("spent", "i8"),  # sub-blocks whose pages are all invalid
-        ("erases", "i8"),  # past erases, since the device was made, of the sub-blocks that would be erased
+        ("erases", "i8"),  # erases so far of the sub-blocks that would be erased
         ("relocated", "i8"),  # blocks that belong to stream `gc_stream`; 0 on a device with one stream
         ("invalidated_at", "i8"),  # clock of the last invalidation in the candidate's blocks
         ("closed_at", "i8"),  # clock when the last of the candidate's blocks was closed
@@ -91,10 +91,10 @@ DIE_SEEN = np.dtype(
 ANSWER_SEEN = np.dtype(
     [
         ("number", "i8"),
-        ("commands", "i8"),  # commands that the die would run: at most those that the round still needs
+        ("commands", "i8"),  # commands that the die would run, at most to the end of the round
         ("moves", "i8"),  # moves among the commands of this answer
         ("erases", "i8"),  # 1 if the erase is among the commands of this answer
-        ("nominal_ns", "i8"),  # time of the commands, without waits for the channel
+        ("nominal_ns", "i8"),  # time of the commands without waits
     ],
     align=True,
 )
@@ -123,7 +123,7 @@ SECTOR_SEEN = np.dtype(
         ("block_pages", "i8"),  # flash pages of a block
         ("region_pages", "i8"),  # region pages of the plane
         ("region_valid", "i8"),  # region pages with a valid subpage
-        ("passes", "i8"),  # passes over the region's blocks that are left before their erases, summed
+        ("passes", "i8"),  # passes left over the region's blocks before their erases, summed
         ("most_passes", "i8"),  # `passes` if all blocks of the region were erased
     ],
     align=True,
@@ -147,14 +147,14 @@ WAY_SEEN = np.dtype(
 BUNDLE_SEEN = np.dtype(
     [
         ("plane", "i8"),
-        ("number", "i8"),  # number of the bundle
+        ("number", "i8"),
         ("cause", "i8"),  # FULL or POOL of `ssdgym.engine.core.records`
         ("candidates", "i8"),  # candidates, including those that are not allowed
         ("levels", "i8"),  # levels below the whole block at which parts can be erased
         ("block_pages", "i8"),
-        ("blocks", "i8"),  # blocks of the bundle
+        ("blocks", "i8"),
         ("valid", "i8"),  # valid pages of the bundle's blocks
-        ("invalid", "i8"),  # invalid pages of the bundle's blocks
+        ("invalid", "i8"),  # invalid pages of these blocks
         ("since_merge", "i8"),  # M-Merges of the bundle since its last Merge
         ("limit", "i8"),  # most M-Merges of a bundle between two Merges
         ("free_blocks", "i8"),  # free blocks of the plane
@@ -173,13 +173,13 @@ PLAN_SEEN = np.dtype(
     [
         ("number", "i8"),  # 0: Merge; 1 + l: M-Merge at level l; 2 + levels: the plan of least cost
         ("depth", "i8"),  # level l of an M-Merge, or -1
-        ("allowed", "i8"),  # whether the candidate can be carried out, even if it equals another candidate
-        ("cost_ns", "i8"),  # time of the candidate's copies and erases
-        ("erase_ns", "i8"),  # time of the candidate's erases
+        ("allowed", "i8"),  # whether the candidate can be carried out; it may equal another candidate
+        ("cost_ns", "i8"),  # time of the copies and erases
+        ("erase_ns", "i8"),  # time of the erases
         ("copies", "i8"),  # copied pages
-        ("out_copies", "i8"),  # pages copied out of partial blocks, before these are erased in place
+        ("out_copies", "i8"),  # pages copied out of partial blocks before their erase in place
         ("erases", "i8"),  # erase commands
-        ("restored", "i8"),  # sub-blocks that are erased only because they would lose data by disturbance
+        ("restored", "i8"),  # sub-blocks erased only because disturbance would destroy their data
         ("at_tolerance", "i8"),  # sub-blocks that lose data if a neighbour is erased once more
     ],
     align=True,

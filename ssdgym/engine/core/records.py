@@ -130,8 +130,8 @@ CONTROL = np.dtype(
         ("metrics_start_ns", "i8"),
         ("period_at", "i8"),  # clock at which the placement's `period` function is called next
         ("request_lpn", "i4"),  # first page of the write request whose page is placed now, or was placed last
-        ("request_pages", "i4"),  # pages of the write request whose page is placed now, or was placed last
-        ("request_hint", "u1"),  # hint of the write request whose page is placed now, or was placed last
+        ("request_pages", "i4"),  # pages of the request of `request_lpn`
+        ("request_hint", "u1"),  # hint of the request of `request_lpn`
         ("next_arrival_ns", "i8"),  # arrival of the next request; set only for rules with an oracle
         ("replaced_lpn", "i8"),  # 1 + logical page that is already invalidated but not yet placed anew, or 0
         ("attached", "u1"),  # bit 1 << kind: the rule of that kind has been attached; RELOCATE: all trackers
@@ -306,19 +306,19 @@ ERASE_PAIR = np.dtype([("mask", "u8"), ("block", "i4")], align=True)
 MAX_LEVELS = 6
 #: Most candidates of a merge decision: Merge, M-Merge at each depth, and the plan of least cost.
 MAX_PLANS = MAX_LEVELS + 3
-#: Causes of a merge. FULL: the bundle has no page left for the host. POOL: the host needs a free block, but no
-#: more blocks are free than the plane keeps.
+#: Causes of a merge. FULL: the bundle has no page left for the host. POOL: the host needs a free block, but
+#: no more blocks are free than the plane keeps.
 FULL, POOL = range(2)
 
 #: A candidate of a merge decision. Times are in nanoseconds.
 PLAN = np.dtype(
     [
         ("cost_ns", "i8"),  # time of the candidate's copies and erases
-        ("erase_ns", "i8"),  # time of the candidate's erases
+        ("erase_ns", "i8"),  # time of the erases
         ("copies", "i4"),  # relocated pages
-        ("out_copies", "i4"),  # copies of pages out of partial blocks, before these are erased in place
+        ("out_copies", "i4"),  # copies out of partial blocks before their erase in place
         ("erases", "i4"),  # erase commands
-        ("restored", "i4"),  # sub-blocks that are erased only because they would lose data by disturbance
+        ("restored", "i4"),  # sub-blocks erased only because disturbance would destroy their data
         ("at_tolerance", "i4"),  # sub-blocks that lose data if a neighbour is erased once more
         ("parts", "u8"),  # hash of the partial blocks that are erased in place
         ("allowed", "u1"),
