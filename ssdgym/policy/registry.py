@@ -144,7 +144,7 @@ def registered(name: str, *, alone: bool = False) -> Rule | Alias | None:
         return found
     if colon:
         if kind not in sys.modules:
-            raise SsdgymError(f"policy {name}: the module {kind} is not imported; import it first.")
+            raise SsdgymError(f"policy {name}: the module {kind} is not imported; give --import {kind}.")
         rule = _RULES.get(rest)
         if rule is None or not f"{_home(rule)}.".startswith(f"{kind}."):
             raise SsdgymError(f"policy {name}: {kind} has no rule of the name {rest}; correct it.")

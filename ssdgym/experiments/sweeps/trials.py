@@ -35,6 +35,7 @@ from ssdgym.experiments.sweeps.config import (
     SweepConfig,
 )
 from ssdgym.files import writable_folder, write_atomically
+from ssdgym.own_code import named_modules
 from ssdgym.policy import get_policy
 from ssdgym.simulator import Simulator
 from ssdgym.workloads.stream import load_workload
@@ -65,6 +66,7 @@ class Trial:
         first = self.runs[0]
         player = agent or first.agent
         who = ["--agent", str(player)] if player else ["--policy", first.policy]
+        who += [f"--import={module}" for module in named_modules()]
         if suite is not None:
             return shlex.join(["ssdgym", "leaderboard", suite, "--split", "validation", *who])
         words = ["ssdgym", "evaluate", *who, "--device", first.device]
