@@ -176,10 +176,7 @@ def run_stored(
 
 
 def report(results: Sequence[Result], learned: Sequence[str], out: Path) -> tuple[dict[str, Any], list[Any]]:
-    """Write results, tables and figures; return the data to print as JSON, and the parts to print.
-
-    `learned` names the learned agents and the user's own rules, which are compared with the best heuristic.
-    """
+    """Write results, tables and figures, and compare `learned`; return the JSON and the parts to print."""
     from ssdgym.experiments.report.files import write_report
     from ssdgym.experiments.report.summary import long_names, overflow_notes, side_by_side, tables, verdicts
     from ssdgym.experiments.runs.grid import write_timings

@@ -62,9 +62,7 @@ OPTIONS: dict[str, Any] = {
         help="File of a trained agent, a name of the zoo, module:callable, a zip of Stable-Baselines3, or"
         " random_action.",
     ),
-    "environment": Option(
-        help="For agents that record none, as module:callable. Default: ssdgym/EraseVictim-v0."
-    ),
+    "environment": Option(help="Environment of agents that record none. Default: ssdgym/EraseVictim-v0."),
     "env_arg": Option(metavar="KEY=VALUE", help="Argument of the environment, such as candidates=8."),
     "proposer": Option("--policy", "-p", help="Proposer of the environment whose choices are played."),
     "trust": Option("--trust", help="Execute code that comes with agents: modules and pickled objects."),
@@ -91,9 +89,7 @@ OPTIONS: dict[str, Any] = {
         " workload (until GC is steady), reads, until_gc, until_gc_greedy, reads_until_gc_greedy."
     ),
     "seed": Option(min=0, max=LAST_SEED, help="Seed of the workload and of all random choices."),
-    "seeds": Option(
-        parser=parse_seeds, metavar="SEEDS", help="A seed (5), a list (1,2,9) or a range (100-109)."
-    ),
+    "seeds": Option(parser=parse_seeds, metavar="SEEDS", help="One seed (5), several (1,2,9), or 100-109."),
     "split": Option("--split", "-s", help="Split of the suite: training, validation or test. Default: test."),
     # Figures of papers.
     "figure": Option(help="Only the figure of this number, or one of its panels."),

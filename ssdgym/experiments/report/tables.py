@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from rich import box
@@ -94,7 +94,8 @@ class Table:
     def to_markdown(self) -> list[str]:
         """Return the lines of the table as Markdown, without its title and caption."""
         rule = ["---" if self.has_words(number) else "---:" for number in range(len(self.headings))]
-        return [_markdown_row(row) for row in (self.headings, rule, *(map(str, row) for row in self.rows))]
+        rows = (self.headings, rule, *(map(str, row) for row in self.rows))
+        return [f"| {' | '.join(markdown_escaped(' '.join(cell.split())) for cell in row)} |" for row in rows]
 
     def to_section(self) -> list[str]:
         """Return the lines of the table as Markdown, with its heading and its caption."""
@@ -109,10 +110,6 @@ class Table:
         rows = pd.DataFrame([map(str, row) for row in self.rows], columns=pd.Index(self.headings))
         style = rows.style.hide(axis="index").format(escape="latex").format_index(escape="latex", axis=1)
         return f"% {self.title}. {self.caption}\n{style.to_latex(hrules=True, column_format=columns)}"
-
-
-def _markdown_row(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(markdown_escaped(" ".join(cell.split())) for cell in cells) + " |"
 
 
 def markdown_escaped(text: str) -> str:

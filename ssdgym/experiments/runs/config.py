@@ -297,12 +297,10 @@ def _devices(config: ExperimentConfig) -> Iterator[tuple[str, DeviceFields]]:
         own = load_fields(source)
         for values in itertools.product(*varied.values()):
             changes = dict(zip(varied, values, strict=True))
-            label = source_name(source) + _in_brackets(changes)
+            label = source_name(source)
+            if changes:
+                label += f"({', '.join(f'{name}={value}' for name, value in changes.items())})"
             yield label, with_fields(own, changes, label, "vary") if changes else own
-
-
-def _in_brackets(changes: dict[str, Any]) -> str:
-    return "(" + ", ".join(f"{name}={value}" for name, value in changes.items()) + ")" if changes else ""
 
 
 def with_fields(device: DeviceFields, changes: dict[str, Any], label: str, where: str) -> DeviceConfig:

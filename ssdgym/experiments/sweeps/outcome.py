@@ -142,7 +142,8 @@ class SweepOutcome:
         markdown, table = self.files[:2]
         write_atomically(markdown, self.markdown().encode())
         rows = self.rows()
-        write_csv(table, [rows[0], *(map(_cell, row.values()) for row in rows)])
+        cells = ([json.dumps(v) if isinstance(v, list | dict) else v for v in row.values()] for row in rows)
+        write_csv(table, [rows[0], *cells])
         write_results(self.results, self.folder / "results")
         if self.best_agent and self.best:
             spec = json.loads(self.best.results[0].spec)
@@ -174,8 +175,7 @@ class SweepOutcome:
             (
                 Entry(str(outcome.number), number=outcome.number),
                 *(Entry(shown(outcome.trial.parameters[name])) for name in names),
-                _with_interval(outcome.found),
-                *([_best_at(outcome.found)] if self._trains else []),
+                *(self._entries(outcome.found) if outcome.found else [NOTHING] * (1 + self._trains)),
                 Entry(f"{outcome.state} ({outcome.found['percent'] if outcome.found else 0} %)"),
             )
             for outcome in [*self.ranked, *failed]
@@ -190,24 +190,14 @@ class SweepOutcome:
     def _trains(self) -> bool:
         return self.sweep.trial.kind == "agent"
 
-
-def _with_interval(found: Measurement | None) -> Entry:
-    if found is None:
-        return NOTHING
-    return Entry.of(found["metric"], found["low"], found["high"], shown)
-
-
-def _best_at(found: Measurement | None) -> Entry:
-    """Return the table's entry for the number of decisions on which the measured agent was trained."""
-    if found is None:
-        return NOTHING
-    decisions = found["decisions"]
-    return Entry(f"{decisions:,}" if decisions else "0: untrained", number=decisions)
+    def _entries(self, found: Measurement) -> list[Entry]:
+        """Return the metric and, for an agent, the number of decisions on which it was trained."""
+        metric = Entry.of(found["metric"], found["low"], found["high"], shown)
+        if not self._trains:
+            return [metric]
+        decisions = found["decisions"]
+        return [metric, Entry(f"{decisions:,}" if decisions else "0: untrained", number=decisions)]
 
 
 def _or_none(value: float) -> float | None:
     return None if math.isnan(value) else value
-
-
-def _cell(value: Any) -> Any:
-    return json.dumps(value) if isinstance(value, list | dict) else value
