@@ -6,7 +6,7 @@ from ssdgym.policy import blocks_of, kernel
 
 
 def fields_of(*orders: Any) -> dict[str, Any]:
-    """Return the options `block` and `stream` that a rule with these orders must declare."""
+    """Return the arguments `block` and `stream` for the decorator of a rule that uses these orders."""
     return {part: sum((getattr(one, part) for one in orders), []) for part in ("block", "stream")}
 
 

@@ -218,7 +218,7 @@ def search(model: Model, planes: int = 1, most_groups: int = MOST_GROUPS) -> Con
 
 
 def _evaluated(model: Model, hot: Hot | None, fixed: tuple[int, ...]) -> Configuration | None:
-    """Return the configuration with sizes `fixed` of all groups but the last; `None` if it is impossible."""
+    """Return the configuration of `hot` with the sizes `fixed` of G1 to G(n - 1); `None` if impossible."""
     if hot is None:
         return None
     cost, ratios = model.predict(hot, fixed)

@@ -40,8 +40,8 @@ class EraseVictimEnv(DecisionEnv):
 
     ## Action Space
     `Discrete(K)`: the number of the candidate to erase. A candidate is an *erase set*: a whole block or, on
-    devices that can erase sub-blocks, some sub-blocks of a block. Only the pick of a proposer can contain
-    several blocks. `ssdgym.envs.ParallelEraseEnv` also lists other sets of several blocks.
+    devices that can erase sub-blocks, some sub-blocks of a block. Only a candidate that a heuristic picked can
+    contain several blocks. `ssdgym.envs.ParallelEraseEnv` also lists other sets of several blocks.
 
     The first candidates are the picks of the `proposers`, in their order, without repetitions. The next ones
     are the blocks with most invalid pages, and the last ones are random blocks. On devices that can erase

@@ -69,7 +69,7 @@ class PreconditioningReport:
 
 
 def cache_key(device: DeviceConfig, workload: WorkloadConfig, seed: int, share: float) -> str:
-    """Return a hash of all that a steady state depends on, including the sources of ssdgym.
+    """Return a hash of all that a steady state depends on, including the sources of the code that makes it.
 
     The hash covers every field of the device except those named above. `share` of the pages is filled first.
     """

@@ -61,7 +61,7 @@ def draw_device(
 
 
 def devices_of(suite: SuiteConfig) -> Iterator[tuple[dict[str, Any], Mapping[str, Any]]]:
-    """Yield every pair of a device and one of the suite's `ftls`, in the form that `draw_device` returns."""
+    """Yield all pairs of a device, varied by the suite's `vary`, and FTL options, as `draw_device` does."""
     for source in suite.devices:
         for values in itertools.product(*suite.vary.values()):
             device = with_changes(_fields(source), dict(zip(suite.vary, values, strict=True)))
