@@ -40,7 +40,7 @@ class EraseVictimEnv(DecisionEnv):
 
     ## Action Space
     `Discrete(K)`: the number of the candidate to erase. A candidate is an *erase set*: a whole block or, on
-    devices that can erase sub-blocks, some sub-blocks of a block. Only a candidate that a heuristic picked can
+    devices that can erase sub-blocks, some sub-blocks of a block. Only candidates that heuristics picked can
     contain several blocks. `ssdgym.envs.ParallelEraseEnv` also lists other sets of several blocks.
 
     The first candidates are the picks of the `proposers`, in their order, without repetitions. The next ones
