@@ -145,12 +145,12 @@ def _class(value, relocated):
 def td_lifetime(view, plane, lpn, source, parameters):
     """Put a page into the stream for the life that it is predicted to have.
 
-    The prediction is the logarithm of the life. It is a sum of weights, one from each of six tables that are
-    indexed by pairs of four features: time since the last write, last interval between two writes, number of
-    writes, writes of the neighbours. The rule learns from each life that ends and, when a page is relocated,
-    from its life so far plus its predicted further life. After every `L / 10` host pages, with `L` logical
-    pages, the rule chooses the number of streams (two or more) and their bounds for the fewest predicted
-    relocations.
+    The prediction is the logarithm of the page's life: host pages until its overwrite or trim. It is a sum of
+    weights, one from each of six tables, indexed by pairs of four features: time since the last write,
+    last interval, number of writes, writes of the neighbours. The rule learns from each life that ends and,
+    when a page is relocated, from its life so far plus its predicted further life. After every `L / 10` host
+    pages, with `L` logical pages, the rule chooses the number of streams (two or more) and their bounds for
+    the fewest predicted relocations.
 
     `rate` is the smallest learning rate. Relocated pages have streams of their own while the errors of lives
     that end close together have a correlation above `apart`. Two parameters are for ablations: `bootstrap=0`

@@ -28,8 +28,8 @@ WINDOW, WINDOWS = 4_096, 32
 def demo(ppo: bool = True, out: Path = Path("results/demo")) -> None:
     """Watch a placement learn on a new device, train PPO for a minute, and compare with heuristics.
 
-    `td_lifetime` starts without training and was not tuned to this device and these workloads. It counts as
-    better only if the 95 % interval excludes zero. `ssdgym evaluate demo` runs only the comparison.
+    `td_lifetime` starts without training and was not tuned to this device and these workloads. It "beats" a
+    policy if the 95 % interval of their difference excludes zero. `ssdgym evaluate demo` only compares.
 
     Examples:
         ssdgym demo

@@ -34,7 +34,7 @@ def fit(
 ) -> None:
     """Make a synthetic trace that resembles a trace, save it as --out (YAML), and print statistics of both.
 
-    The synthetic trace contains no request of the trace, so you can publish it if the trace is confidential.
+    The synthetic trace contains statistics of the trace, but none of its requests.
     About 30 candidates as long as the trace are generated; --transform "head(requests=100000)" saves time.
 
     Examples:
@@ -79,8 +79,8 @@ def info(
 ) -> None:
     """Print statistics of a trace: requests, bytes, footprint, sizes, times between arrivals, skew.
 
-    Unique bytes are counted in whole pages of 4 KiB that requests touch. For a synthetic trace, the published
-    statistics are printed beside those of the generated trace.
+    Unique bytes are counted in whole pages of 4 KiB that requests touch. Statistics of a synthetic trace that
+    comes with ssdgym are printed beside the published ones of the real trace.
 
     Examples:
         ssdgym trace info trace.csv.gz --plot trace.png

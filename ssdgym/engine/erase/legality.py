@@ -34,8 +34,8 @@ def gc_unfinished(params, plane):
 def _wins_enough(dev, leader, block, mask):
     """Return whether a pair (block, mask) reclaims enough pages: at least `least_invalid`.
 
-    If GC repeats rounds until a level of free pages is reached, the pair must also reclaim more pages than
-    its neighbours have valid pages. Otherwise rounds could cost free pages, and never end.
+    If GC repeats rounds, the pair must also reclaim more pages than are valid in the sub-blocks beside it,
+    which are relocated, too. Otherwise rounds could cost free pages, and never end.
     """
     params, record = dev.params[0], dev.block[block]
     if mask == full_mask(params.sub_blocks):  # it has no neighbours

@@ -34,7 +34,7 @@ class BlockFamily(families.FamilyBuilder):
     wins_by_erases = False  # merges also erase empty parts of blocks
 
     def check(self, device: DeviceConfig) -> None:
-        """Raise if a full device would have no block to merge to, or worn blocks could not be replaced."""
+        """Raise if a full device has no block to merge to, or a superblock no slot for a replaced block."""
         ftl, geometry = BlockFtl.of(device.ftl), device.geometry
         logical = device.logical_pages // (geometry.planes * geometry.pages_per_block)
         kept = _layout(device)["kept_free"]
