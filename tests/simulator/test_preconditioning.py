@@ -215,6 +215,13 @@ def test_precondition__then_advance__has_no_input_left() -> None:
     assert before.state.logical.tobytes() == sim.state.logical.tobytes()
 
 
+def test_precondition__by_a_workload_that_ends__draws_other_pages_each_time_it_begins_again() -> None:
+    sim = Simulator(device(logical_pages=160))
+    sim.precondition({"kind": "uniform", "requests": 20}, cache=False)
+    overwritten = sim.state.logical["version"][0] > 1
+    assert overwritten.sum() > 80, "the same seed would overwrite the same 20 pages at every turn"
+
+
 def test_until_gc__planes_without_logical_pages__refused_and_no_hang() -> None:
     with pytest.raises(SsdgymError, match="device small: its 1 logical pages leave some of its 2 planes"):
         write_until_collecting(Simulator(device(logical_pages=1)), 1)
