@@ -338,3 +338,14 @@ def test_deferred_gc__waits_for_a_pause_of_the_host() -> None:
     assert found["queue_empty"]["met_gc_share"] < found["at_once"]["met_gc_share"]
     assert found["queue_empty"]["gc_episodes"] < found["at_once"]["gc_episodes"]
     assert found["queue_empty"]["lost_pages"] == 0
+
+
+def test_gc_wait_p99__requests_that_did_not_wait__are_the_first_and_the_rank_is_rounded_up() -> None:
+    def p99(waited: int, count: int) -> float:
+        state = with_latencies([], [1] * count, 1, 1)
+        state.gc_histogram[0, WRITE, 40] = waited
+        timed = device(ftl={"timing": "event"})
+        return metrics_module.metrics_of(state, 0, timed)["write_parts_ns"]["gc_wait_p99"]
+
+    assert p99(1, 10) == p99(1, 99) == p99(2, 100) == p99(2, 199) == 40
+    assert p99(0, 10) == p99(1, 100) == p99(2, 200) == 0
