@@ -127,6 +127,13 @@ def test_of_flushes_the_first_of_every_so_many_is_kept() -> None:
     assert [time for time, *_ in drain(scaled(records, 3))] == [0, 3, 6]
 
 
+def test_flushes__in_chunks_that_are_no_multiple_of_the_factor__are_counted_over_all_chunks() -> None:
+    """Chunks have three records: a count that began anew in each would keep others."""
+    records = make_records([(time, 0, 0, 0, FLUSH) for time in range(8)])
+    assert [time for time, *_ in drain(scaled(records, 2))] == [0, 2, 4, 6]
+    assert [time for time, *_ in drain(scaled(records, 5))] == [0, 5]
+
+
 def test_another_seed_keeps_other_regions() -> None:
     volumes = Volumes(("v0",), (400 * MIB,))
     assert kept_units(volumes, 8, 0) == kept_units(volumes, 8, 0) != kept_units(volumes, 8, 1)
