@@ -186,6 +186,15 @@ def test_preconditioning__of_a_scale_is_that_of_the_devices() -> None:
     assert scales[0] != scales[1]
 
 
+def test_scale__of_devices_that_differ__is_measured_on_each_of_them() -> None:
+    settings = {"reward": {"baseline": "greedy"}, "horizon": 300}
+    devices = [SMALL, device(logical_pages=round(0.7 * SMALL.logical_pages))]
+    alone = [episodes(device=one, **settings).scale_of(0, 0) for one in devices]
+    assert alone[0] != alone[1]
+    together = episodes(3, device=devices, **settings)
+    assert [together.scale_of(i, 0) for i in range(3)] == [*alone, alone[0]]
+
+
 def test_step__devices_whose_episode_is_over__stand_still() -> None:
     batch = episodes(2, horizon=60)
     batch.start([0, 1], [1, 2])
