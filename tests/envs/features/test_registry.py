@@ -12,7 +12,7 @@ from ssdgym.envs import EraseVictimEnv, EraseVictimVectorEnv
 from ssdgym.envs.features import feature, registry
 from ssdgym.errors import SsdgymError
 from ssdgym.types import Feature
-from tests.engine.devices import full_device
+from tests.engine.devices import device, full_device
 
 #: What a test registers is gone after it.
 pytestmark = pytest.mark.usefixtures("own_registrations")
@@ -140,6 +140,45 @@ def test_features_of_blocks__have_the_values_that_they_describe() -> None:
         ]
         np.testing.assert_allclose(columns[len(ours) :], expected, rtol=1e-5, atol=1e-5)
     assert few > 0
+
+
+def test_features_of_sub_blocks__of_runs_with_neighbours__have_the_values_that_they_describe() -> None:
+    names = ["moves", "neighbour_moves", "gain", "share", "spent", "log_recycle_benefit"]
+    shape = {"sub_blocks_per_block": 4, "layers_per_block": 8}
+    runs = device(shape, erase_unit="sub_block_run", isolation="software")
+    env = EraseVictimEnv(device=runs, features=names, **{**ARGUMENTS, "candidates": "all"})
+    observation, _ = env.reset(seed=0)
+    rng = np.random.default_rng(0)
+    state, beside, empty = env.episodes.state, 0, 0
+    params = state.params[0, 0]
+    per_sub = int(params["pages_per_sub_block"])
+    for _ in range(60):
+        observation, *_ = env.step(rng.choice(np.flatnonzero(observation["action_mask"])))
+        for candidate in np.flatnonzero(observation["action_mask"]):
+            pair = env.episodes.view.sets[0, candidate, 0]
+            block, mask = int(pair["block"]), int(pair["mask"])
+            own = [s for s in range(4) if mask >> s & 1]
+            near = {s for k in own for s in (k - 1, k + 1) if 0 <= s < 4} - set(own)
+            subs = state.sub_block[0][4 * block : 4 * block + 4]
+            written, dead = subs["written"].astype(int), subs["invalid"].astype(int)
+            alive = written - dead
+            moved, spent = alive[own].sum(), (dead[own] == per_sub).mean()
+            neighbours = sum(alive[s] for s in near)
+            copy, pages = int(params["copy_cost"]), int(params["pages_per_block"])
+            cost = (moved + neighbours) * copy + int(params["erase_cost"])
+            benefit = np.log2(max(dead[own].sum(), 0.5) * copy / max(cost, 1)) / 2 + 1
+            expected = [
+                moved / pages,
+                neighbours / pages,
+                dead[own].sum() / pages,
+                len(own) / 4,
+                spent,
+                benefit,
+            ]
+            np.testing.assert_allclose(observation["candidates"][candidate], expected, rtol=1e-5, atol=1e-5)
+            beside += int(neighbours > 0)
+            empty += int((written[own] == 0).any())
+    assert beside > 0 and empty > 0
 
 
 def test_block_stream__of_the_first_stream_and_the_last__is_minus_one_and_one() -> None:
