@@ -103,6 +103,25 @@ def test_chain_of_three_groups__irregular_up_to_its_middle(group: int, irregular
     assert (memory.last, memory.irregular) == (group, irregular)
 
 
+@pytest.mark.parametrize(
+    ("irregular", "factor"),
+    [((1, 1), 2), ((1, 0, 1), 1), ((1, 0, 1, 1), 2), ((1,), 1)],
+    ids=["twice in a row", "twice, not in a row", "in a row after another", "once"],
+)
+def test_epochs__irregular_twice_in_a_row__are_doubled(
+    irregular: tuple[int, ...], factor: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sim = simulator()
+    sim.fill()
+    sim.run(zipf_writes(LOGICAL + 10))
+    monkeypatch.setattr(epochs, "_configure", lambda view: APPLIED)
+    view = view_of(sim)
+    for number, wrong in enumerate(irregular, 1):
+        view.memory[0].irregular = wrong
+        epochs._end_epoch(view, 2 * LOGICAL + number * EPOCH)
+    assert view.memory[0].epoch_pages == factor * EPOCH
+
+
 @pytest.mark.parametrize("other", ["greedy+single", "greedy+sepbit"])
 def test_device_that_was_used_with_another_policy__is_taken_as_it_is(other: str) -> None:
     """Closed blocks are G1's, whatever streams they were written for; the first epoch comes sooner."""
