@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ssdgym.agents.zoo import find_agent
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.runs.evaluate import Jobs, Outcome, run_all, run_locally
 from ssdgym.experiments.runs.grid import Grid, GridReport, run_grid, write_grid
@@ -108,9 +109,8 @@ def test_grid__a_fault_of_the_code_is_a_failure_with_its_kind(
     assert failure.sentence == "ZeroDivisionError: by zero"
 
 
-def test_grid__an_agent_s_seeds_are_one_job_for_ever(tmp_path: Path) -> None:
-    agent = tmp_path / "agent.zip"
-    agent.write_bytes(b"weights")
+def test_grid__an_agent_s_seeds_are_one_job_for_ever() -> None:
+    agent = find_agent("victim-v1-seed1")
     learned = [spec("mine", seed, agent=agent, preconditioning="workload") for seed in (1, 2, 3)]
     grid = Grid.of([*learned, *RUNS])
     assert [len(job) for job in grid.jobs] == [3, 1, 1, 1, 1]
