@@ -46,9 +46,7 @@ OPTIONS: dict[str, Any] = {
     "ftl": Option(metavar="KEY=VALUE", help="FTL option such as gc.free_blocks=8."),
     "ftls": Option(metavar="KEY=VALUE,...", help="Options of one of several FTLs, as in --ftl."),
     "timing": Option(help="none: only count operations; event: simulate time."),
-    "queue_depth": Option(
-        min=0, help="Outstanding requests; 0: by arrival times. Default: 32 without times."
-    ),
+    "queue_depth": Option(min=0, help="Outstanding requests; 0: by arrival times. Without times: 32."),
     "size_to_trace": Option(help="Size the device to the pages that a compact trace touches."),
     "policy": Option(
         "--policy",

@@ -97,16 +97,15 @@ def info(
     summary = _summary(config, source, seed)
     found = trace_facts(config, summary)
     heading = f"{source} ({found['format']})"
-    if plot is not None:
-        from ssdgym.experiments.report.trace import trace_figure
-
-        trace_figure(summary, config.records(seed), heading, plot)
-
     most = sorted(found["volumes"].items(), key=lambda item: -item[1])[:TOP_VOLUMES]
     requests = {f"requests on {volume}": count for volume, count in most}
     shown = {**found, "volumes": {"in all": len(found["volumes"]), **requests}}
     parts = [heading, table(facts(shown)), *([table(found["published"])] if found.get("published") else [])]
-    parts += [] if plot is None else [plot]
+    if plot is not None:
+        from ssdgym.experiments.report.trace import trace_figure
+
+        trace_figure(summary, config.records(seed), heading, plot)
+        parts.append(plot)
     show({"source": source, **found, "plot": None if plot is None else str(plot)}, parts)
 
 
@@ -147,10 +146,8 @@ def convert(
             raise SsdgymError(f"{new_file}: exists already; give --overwrite to replace it, or another name")
     writable_folder(new_file.parent)
     with progress_bar("requests") as advance:
-        records = config.records(seed)
-        written = write_trace(
-            records, new_file, target, round_times=round_times, announce=lambda done: advance(done, None)
-        )
+        rest = {"round_times": round_times, "announce": lambda done: advance(done, None)}
+        written = write_trace(config.records(seed), new_file, target, **rest)  # type: ignore[arg-type]
     found = {"file": str(new_file), "format": target.name, "requests": written.requests}
     if isinstance(config, TraceConfig):
         read = load_trace(config)

@@ -110,17 +110,9 @@ def tune(
     best = None if outcome.best is None else outcome.best.number
     agent = None if outcome.best_agent is None else str(outcome.best_agent)
     files = [*map(str, outcome.files)]
-    data = {
-        "trials": outcome.rows(),
-        "best": best,
-        "agent": agent,
-        "command": outcome.command,
-        "files": files,
-    }
-    fresh = (
-        [f"The best trial on seeds that have not chosen it:\n{outcome.command}"] if outcome.command else []
-    )
-    show(data, [outcome.table.to_rich(), *fresh, *files])
+    data = {"trials": outcome.rows(), "best": best, "agent": agent, "command": outcome.command}
+    fresh = [f"The best trial on other seeds:\n{outcome.command}"] if outcome.command else []
+    show(data | {"files": files}, [outcome.table.to_rich(), *fresh, *files])
     for trial in outcome.trials:
         if trial.error:
             note(f"trial {trial.number} failed: {trial.error}")
