@@ -57,6 +57,22 @@ def test_sub_blocks__compiled_and_played__the_same_device() -> None:
     assert_same_device(WearLevelEnv(**arguments(model)))
 
 
+def test_wear__compares_a_block_with_all_sub_blocks_of_its_plane() -> None:
+    env = WearLevelEnv(**arguments(spacious("none", "sep_gc", 2), features=["wear"]))
+    env.reset(seed=SEED)
+    for _ in range(40):
+        observation, *_ = env.step(0)
+    state, view = env.episodes.state, env.episodes.view
+    planes, blocks = (int(state.params[name][0, 0]) for name in ("planes", "blocks"))
+    erases = state.sub_block["erases"][0].reshape(planes, blocks)  # a sub-block per block
+    mean = erases[state.control["decision_plane"][0, 0]].mean()
+    named = np.flatnonzero(view.sets[0, :, 0]["mask"])
+    own = erases.ravel()[view.sets[0, named, 0]["block"]]
+    assert mean > 0 and len(named) > 3
+    expected = np.clip(2 * (own - mean) / (mean + 1), -2, 2)
+    assert observation["candidates"][named, 0] == pytest.approx(expected, abs=1e-6)
+
+
 def count_blocks(env: DecisionEnv, status: int) -> int:
     """The blocks with this status of the plane that the decision is about."""
     state = env.episodes.state
