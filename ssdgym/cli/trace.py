@@ -146,8 +146,10 @@ def convert(
             raise SsdgymError(f"{new_file}: exists already; give --overwrite to replace it, or another name")
     writable_folder(new_file.parent)
     with progress_bar("requests") as advance:
-        rest = {"round_times": round_times, "announce": lambda done: advance(done, None)}
-        written = write_trace(config.records(seed), new_file, target, **rest)  # type: ignore[arg-type]
+        records = config.records(seed)
+        written = write_trace(
+            records, new_file, target, round_times=round_times, announce=lambda done: advance(done, None)
+        )
     found = {"file": str(new_file), "format": target.name, "requests": written.requests}
     if isinstance(config, TraceConfig):
         read = load_trace(config)

@@ -40,6 +40,7 @@ def train(
     if go_on and overwrite:
         raise SsdgymError("--resume goes on with the run that --overwrite would remove: give one of the two")
     with needing("agents", "agents need"):
+        from ssdgym.agents.training.checkpoint import FILE_NAME
         from ssdgym.agents.training.train import train as learn
         from ssdgym.experiments.leaderboard import training
 
@@ -65,7 +66,7 @@ def train(
         try:
             agent = learn(chosen, out, out if go_on else None, overwrite=overwrite, about=about)
         except KeyboardInterrupt:
-            if (out / "checkpoint.pt").exists():
+            if (out / FILE_NAME).exists():
                 note(f"stopped; go on from the last checkpoint with: ssdgym train --out {out} --resume")
             raise
     shown = {"agent": str(agent), "folder": str(out), "config": chosen.model_dump(mode="json")}

@@ -66,7 +66,7 @@ def _joined(text: str, alias: Alias | None = None) -> Policy:
             one = len(parts) == 1 and not alias
             what = f"policy {name}" if one else f"{where}: rule {name}"
             known = registered_policies() if one else registered_rules("victim", *BESIDE)
-            raise SsdgymError(f"{what} does not exist; {hint(name, [*known, 'your own as module:rule'])}")
+            raise SsdgymError(f"{what} does not exist; {hint(name, known)}")
         kind = "policy" if isinstance(rule, Alias) else ABOUT[rule.kind].called
         if kind == "tracker":
             raise SsdgymError(f"{where}: {name} is a tracker; name it in ftl.trackers of the device.")
