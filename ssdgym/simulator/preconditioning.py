@@ -7,7 +7,7 @@ FTL family's default victim or merge rule and the simulator's placement, and cac
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 
 import numpy as np
@@ -127,8 +127,8 @@ def write_until_collecting(
 
     By default, the simulator's own policy decides, as in papers that warm up each design with itself. If
     `greedily`, greedy collects whole blocks and all pages go to one stream, so that all policies start with
-    the same device; the pages that `after` reads before it writes them are then written first. Erases are
-    checked whenever a 256th of the logical pages has been written.
+    the same device. The pages that `after` reads before it writes them are written first. Erases are checked
+    whenever a 256th of the logical pages has been written.
     """
     require_new(sim, "warm up")
     device = sim.device
@@ -138,14 +138,11 @@ def write_until_collecting(
             f"{device.geometry.planes} planes without any, which never collect; give it more or set "
             "ftl.allocation to dynamic."
         )
-    if greedily:
-        with _beforehand(sim, get_policy("greedy")), in_one_stream(sim):
-            if after is not None:
-                sim.proceed(_of_what_is_read(sim, after, seed))
-            sim.proceed(_uniform_until_collecting(sim, seed))
-    else:
-        with _beforehand(sim, sim.policy):
-            sim.proceed(_uniform_until_collecting(sim, seed))
+    policy, streams = (get_policy("greedy"), in_one_stream(sim)) if greedily else (sim.policy, nullcontext())
+    with _beforehand(sim, policy), streams:
+        if after is not None:
+            sim.proceed(_of_what_is_read(sim, after, seed))
+        sim.proceed(_uniform_until_collecting(sim, seed))
 
 
 def require_new(sim: DecidedDevice, verb: str) -> None:

@@ -296,6 +296,15 @@ def test_precondition__reads_until_gc_greedy__has_what_is_read_on_one_device_for
     assert not same_as(other, sims[0])
 
 
+def test_write_until_collecting__own_policy__writes_what_is_read_first_too() -> None:
+    read = load_workload(requests((READ, 3, 2)))
+    sims = [Simulator(device()) for _ in range(2)]
+    for sim, after in zip(sims, (None, read), strict=True):
+        write_until_collecting(sim, 5, after=after)
+    assert (sims[1].state.logical["ppn"][0][[3, 4]] >= 0).all()
+    assert not same_as(*sims)
+
+
 def test_precondition__until_gc_greedy__refused_where_a_rule_has_to_see_every_page() -> None:
     with pytest.raises(SsdgymError, match="the placement sepbit.* has to see every page"):
         precondition(
