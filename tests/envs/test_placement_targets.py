@@ -14,6 +14,7 @@ from ssdgym.agents.training.train import train
 from ssdgym.config.loading import load_config
 from ssdgym.engine.decisions import ERASE, PLACE, RELOCATE
 from ssdgym.envs import DecisionEnv, JointGCEnv, PlacementEnv
+from ssdgym.envs.features import feature
 from ssdgym.policy import (
     MAX_STREAMS,
     POOLED,
@@ -112,6 +113,31 @@ def test_speedupgc__proposed_beside_another_placement__the_map_of_its_compiled_r
     assert {STREAM, TARGET + 1} <= set(chosen)
     assert played.metrics["write_amplification"] == found["write_amplification"]
     assert np.array_equal(env.episodes.state.logical[0], sim.state.logical[0])
+
+
+def test_decision_candidates__proposers_of_one_place__are_counted_once() -> None:
+    name = "candidates_for_test"
+
+    @feature(high=1e6)
+    def candidates_for_test(view: Any, decision: Any) -> Any:
+        """Return the number of candidates that may be chosen."""
+        return decision.candidates
+
+    changes = {"ftl": {"timing": "none", "placement": "lowest_for_test"}, "preconditioning": "none"}
+    proposers = ["single", "hotness_groups"]  # the first picks row 0, so row 2 is unused
+    env = PlacementEnv(
+        **options(victims="gsm", proposers=proposers, features=["stream_valid", name], **changes)
+    )
+    counted = []
+
+    def propose(info: dict[str, Any]) -> int:
+        observed = env.observation()
+        counted.append((int(observed["context"][0]), int(observed["action_mask"].sum())))
+        return int(info["proposed"][2])
+
+    play(env, SEED, propose)
+    assert all(candidates == allowed for candidates, allowed in counted)
+    assert {allowed for _, allowed in counted} == {2, 3}
 
 
 @pytest.mark.parametrize("environment", [PlacementEnv, JointGCEnv])

@@ -101,10 +101,9 @@ def _observe(dev, spec, view, plane):
         if not view.mask[k]:
             view.features[k] = np.float32(0.0)
     # Store the picks of the proposers, and mark them.
-    candidates = np.int64(dev.case[0].candidates)
     for j in range(spec.proposers.shape[0]):
-        pick = np.int64(merge_by(spec.proposers[j], dev.figure[:candidates], dev.case))
-        if 0 <= pick < candidates and dev.figure[pick].allowed:
+        pick = np.int64(merge_by(spec.proposers[j], dev.figure[:count], dev.case))
+        if 0 <= pick < count and dev.figure[pick].allowed:
             pick = np.int64(_first_like(dev, pick))
             mark_pick(view, j, pick, spec.proposed_columns[j])
 

@@ -124,11 +124,12 @@ def _observe_stream(dev, spec, view, plane):
     for stream in range(dev.params[0].streams):
         view.mask[stream] = 1
         look_at_stream(dev, plane, stream, spec.streams[stream])
-    streams = np.int64(_propose_stream(dev, plane, spec, view))
+    streams, allowed = np.int64(_propose_stream(dev, plane, spec, view)), np.int64(0)
     for row in range(streams):
+        allowed += view.mask[row]
         if not view.mask[row]:  # unused, since the target of this row's proposer has another row
             look_at_stream(dev, plane, np.int64(0), spec.streams[row])
-    observation.note_decision(dev, control.decision_kind, plane, streams, view.taken, spec.decision[0])
+    observation.note_decision(dev, control.decision_kind, plane, allowed, view.taken, spec.decision[0])
     first, place = spec.candidate_features.shape[0], spec.context_features.shape[0]
     rows, about = spec.stream_features, spec.page_features
     seen, handle = spec.page[0], dev.decider.place_view
