@@ -11,8 +11,9 @@ import numpy as np
 from ssdgym.config.page import STREAMS
 from ssdgym.engine.core.handle import Memory
 from ssdgym.enums import EraseUnit, Isolation, MultiPlane
+from ssdgym.errors import SsdgymError
 from ssdgym.policy.registry import register
-from ssdgym.policy.rules import HookT, Kind, Rule, choice_of
+from ssdgym.policy.rules import ABOUT, HookT, Kind, Rule, choice_of
 
 #: Options that declare records, and the attribute of `Memory` that each option sets.
 _RECORDS = {"page": "page", "block": "block", "stream": "stream", "memory": "device"}
@@ -43,6 +44,8 @@ class RuleFunction(Protocol):
 def _rule(kind: Kind, name: str, source: str, function: Any, options: Mapping[str, Any]) -> Rule:
     """Make a rule from the arguments of its decorator, and register it."""
     unknown = set(options) - set(_OPTIONS[kind].split())
+    if "compiled" in unknown:
+        raise SsdgymError(f"policy {name}: every {ABOUT[kind].called} is compiled; leave compiled out.")
     if unknown:
         raise TypeError(f"policy {name}: unexpected keyword argument {min(unknown)!r}")
     own: dict[str, Any] = {key: value for key, value in options.items() if key not in _RECORDS}

@@ -13,16 +13,11 @@ from ssdgym.config.ftl import FtlConfig, ftl_model
 from ssdgym.config.loading import Source
 from ssdgym.engine.decisions import PLACE, no_rules
 from ssdgym.errors import SsdgymError, shown
+from ssdgym.own_code import spec_of
 from ssdgym.policy.names import DEFAULT, hint, parse_policy
 from ssdgym.policy.on_device import BESIDE, rules_on, with_rules
 from ssdgym.policy.policy import Policy
-from ssdgym.policy.registry import (
-    Alias,
-    registered,
-    registered_policies,
-    registered_rules,
-    rule_of_kind,
-)
+from ssdgym.policy.registry import Alias, registered, registered_policies, registered_rules, rule_of_kind
 from ssdgym.policy.rules import ABOUT, Kind, Rule
 
 
@@ -65,6 +60,9 @@ def _joined(text: str, alias: Alias | None = None) -> Policy:
         if rule is None:
             one = len(parts) == 1 and not alias
             what = f"policy {name}" if one else f"{where}: rule {name}"
+            module = name.removesuffix(".py")
+            if module.isidentifier() and spec_of(module):
+                raise SsdgymError(f"{what} is a module; name one of its rules, {module}:RULE.")
             known = registered_policies() if one else registered_rules("victim", *BESIDE)
             raise SsdgymError(f"{what} does not exist; {hint(name, known)}")
         kind = "policy" if isinstance(rule, Alias) else ABOUT[rule.kind].called

@@ -234,7 +234,7 @@ class Rule:
     def address(self) -> int:
         """Address of the function, compiled at first use; SsdgymError if the function cannot be compiled."""
         if not self.compiled:
-            raise SsdgymError(f"policy {self.name} is plain Python and cannot run inside the engine.")
+            raise SsdgymError(f"policy {self.name} cannot be plain Python here; leave compiled=False out.")
         assert self.function is not None, "the engine has the code of this rule"
         return self._address(self.function, ABOUT[self.kind].shape)
 
@@ -242,10 +242,9 @@ class Rule:
         try:
             return _compile(function, shape, self.memory, tuple(self.parameters), self.checked)[0]
         except ValueError as error:
-            raise SsdgymError(
-                f"policy {self.name} cannot be compiled: {error}; correct it, or register it with "
-                "compiled=False."
-            ) from None
+            about = ABOUT[self.kind]
+            more = "or use compiled=False." if about.arguments else f"since every {about.called} is compiled."
+            raise SsdgymError(f"policy {self.name} cannot be compiled: {error}; correct it, {more}") from None
 
     @cached_property
     def record(self) -> np.ndarray:

@@ -47,7 +47,8 @@ _REASONS = {
     codes.NO_DECISION: "waits for no decision now; call advance first",
     codes.OUT_OF_TIME: "has come to a time too far in the future to be counted; let requests arrive earlier",
     codes.ILLEGAL_ANSWER: "cannot put a page there: the placement {placement} named neither a stream of the "
-    "device nor, with targets=True, a sub-block with unwritten pages of the plane's pool; name one of these",
+    "device nor a sub-block with unwritten pages of the plane's pool; name one of these, and register a "
+    "placement that names sub-blocks with targets=True",
     codes.NOT_FREE: "has no such free block: the allocation of {policy} named one outside the plane's pool",
     codes.NOT_CLOSED: "cannot level wear by this block: {policy} named one of another plane, or one "
     "that is open or free",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ssdgym.errors import SsdgymError
-from ssdgym.policy import get_policy, placement_policy
+from ssdgym.policy import get_policy, placement_policy, victim_policy
 from ssdgym.policy.names import import_rules, modules_of
 
 
@@ -58,5 +58,26 @@ def test_get_policy__of_what_is_no_rule__says_so(name: str, said: str) -> None:
 
 def test_rule__an_option_of_another_kind__is_refused() -> None:
     """A placement cannot be plain Python: only victim and merge rules are called in Python."""
-    with pytest.raises(TypeError, match="policy plain: unexpected keyword argument 'compiled'"):
+    with pytest.raises(SsdgymError, match="policy plain: every placement is compiled; leave compiled out"):
         placement_policy("plain", source="a test", compiled=False)(lambda *arguments: 0)
+    with pytest.raises(TypeError, match="policy plain: unexpected keyword argument 'streams'"):
+        victim_policy("plain", source="a test", streams=2)(lambda *arguments: 0)
+
+
+def test_placement__that_cannot_be_compiled__is_not_said_to_have_another_way() -> None:
+    placement_policy("worded", source="a test")(lambda view, plane, lpn, source, parameters: "a text")
+    with pytest.raises(SsdgymError, match="correct it, since every placement is compiled") as caught:
+        _ = get_policy("greedy+worded").beside["placement"].address
+    assert "compiled=False" not in str(caught.value)
+
+
+@pytest.mark.parametrize("ending", ["", ".py"])
+def test_get_policy__of_a_module__asks_for_its_rule_and_imports_nothing(own_rules: str, ending: str) -> None:
+    with pytest.raises(SsdgymError, match=rf"is a module; name one of its rules, {own_rules}:RULE\.$"):
+        get_policy(own_rules + ending)
+    assert own_rules not in sys.modules
+
+
+def test_get_policy__of_a_name_like_no_other__suggests_none() -> None:
+    with pytest.raises(SsdgymError, match="policy my_policies does not exist; known: baseline, "):
+        get_policy("my_policies")

@@ -149,7 +149,7 @@ def test_decorator__returns_the_function_unchanged() -> None:
 
 
 def test_plain_python_policy__has_no_compiled_code() -> None:
-    with pytest.raises(SsdgymError, match="policy plain is plain Python and cannot run inside the engine"):
+    with pytest.raises(SsdgymError, match="policy plain cannot be plain Python here; leave"):
         _ = Rule("victim", "plain", last_block, "a test", compiled=False).address
 
 
