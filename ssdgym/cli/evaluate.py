@@ -46,9 +46,10 @@ def evaluate(
 ) -> None:
     """Run every policy and agent on every device, workload and seed; print a table with 95 % intervals.
 
-    Options override fields of the experiment. The output folder (default: results/EXPERIMENT) stores finished
-    runs: the same command continues an interrupted grid, and another grid there does not repeat stored runs.
-    Writes results.parquet, results.csv, timings.csv, tables and figures. Exits with 1 if a run has failed.
+    Options override fields of the experiment; fewer --host-pages shorten its warm-up in proportion, unless
+    --warmup is given. The output folder (default: results/EXPERIMENT) stores finished runs: the same command
+    continues an interrupted grid, and another grid there does not repeat stored runs. Writes results.parquet,
+    results.csv, timings.csv, tables and figures. Exits with 1 if a run has failed.
 
     The default experiment `evaluate` runs the classic victim policies on the device demo with the workloads
     zipf99 and hot90 and the seeds 1000-1004, for 500,000 host pages after a warm-up of 50,000.
@@ -85,8 +86,7 @@ def evaluate(
         "ftls": [parse_pairs("--ftl", texts) for texts in several] if ftl or ftls else None,
     }
     changes = {name: value for name, value in given.items() if value is not None}
-    own = load_experiment(experiment).model_dump(exclude_unset=True)
-    config = load_experiment({**own, **changes})
+    config = load_experiment(experiment, changes)
     folder = out or Path("results", Path(experiment).stem)
     how: dict[str, Any] = {"workers": workers, "address": address, "trust": trust}
     agents, results = carry_out(config, folder, [*(agent or ()), *(policy or ())], **how)

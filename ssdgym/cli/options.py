@@ -79,7 +79,7 @@ OPTIONS: dict[str, Any] = {
         "scale_time(factor=X), scale_space(factor=N), align(unit_bytes=N).",
     ),
     # Lengths and seeds.
-    "host_pages": Option(min=1, help="Host pages per run."),
+    "host_pages": Option(min=1, help="Host pages per run, without warm-up."),
     "warmup": Option(min=0, help="Unmeasured host pages at the start of a run."),
     "days": Option(min=1, max=36_500, help="Days of ageing after warm-up, on devices of mapping subpage."),
     "preconditioning": Option(

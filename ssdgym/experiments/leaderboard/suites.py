@@ -127,14 +127,14 @@ class SuiteConfig(GridConfig):
         return load_experiment(
             {
                 **own,
-                **changes,
                 "devices": list(self.devices),
                 "ftls": list(self.ftls),
                 "workloads": [workload for split in splits for workload in self.splits[split]],
                 **deciders,
                 "environment": deciders.get("environment") or self.environment,
                 "policies": tuple(dict.fromkeys(policies)),
-            }
+            },
+            changes,
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -39,11 +39,9 @@ def as_seeds(value: Any) -> Any:
 
 
 def _as_texts(value: Any) -> Any:
-    return (
-        [str(item) if isinstance(item, Path) else item for item in value]
-        if isinstance(value, list | tuple)
-        else value
-    )
+    if not isinstance(value, list | tuple):
+        return value
+    return [str(item) if isinstance(item, Path) else item for item in value]
 
 
 def _each_once(values: Sequence[Any]) -> Sequence[Any]:
@@ -181,9 +179,18 @@ class ExperimentConfig(GridConfig):
         return varied * tasks * deciders * len(self.seeds)
 
 
-def load_experiment(source: Source) -> ExperimentConfig:
-    """Load an experiment from a name (`configs/experiments`), a YAML path, a mapping or a model."""
-    return load_config(ExperimentConfig, source, "experiments")
+def load_experiment(source: Source, changes: Mapping[str, Any] | None = None) -> ExperimentConfig:
+    """Load an experiment from a name (`configs/experiments`), a YAML path, a mapping or a model.
+
+    `changes` replaces fields. If it has fewer host pages and no warm-up, the warm-up shrinks in proportion.
+    """
+    config = load_config(ExperimentConfig, source, "experiments")
+    if not changes:
+        return config
+    pages, fewer = config.host_pages, changes.get("host_pages")
+    shorter = {"warmup": config.warmup * fewer // pages} if pages and fewer and fewer < pages else {}
+    fields = {**config.model_dump(exclude_unset=True), **shorter, **changes}
+    return load_config(ExperimentConfig, fields, "experiments")
 
 
 #: Default queue depth for workloads without arrival times.

@@ -35,6 +35,26 @@ def test_every_named_experiment__is_valid(name: str) -> None:
     assert load_experiment(name).run_count > 0
 
 
+@pytest.mark.parametrize(
+    ("changes", "warmup"),
+    [
+        ({"host_pages": 1000}, 100),
+        ({"host_pages": 500_000}, 50_000),
+        ({"host_pages": 5_000_000}, 50_000),
+        ({"host_pages": 1000, "warmup": 7}, 7),
+        ({"seeds": 1}, 50_000),
+    ],
+)
+def test_load_experiment__fewer_host_pages__shorten_the_warm_up(changes: dict[str, Any], warmup: int) -> None:
+    assert load_experiment("evaluate", changes).warmup == warmup
+
+
+def test_suite__fewer_host_pages__shorten_the_warm_up() -> None:
+    deciders = {"policies": ("greedy",)}
+    assert load_suite("wa").experiment(["test"], deciders, {"host_pages": 3000}).warmup == 3000
+    assert load_suite("wa").experiment(["test"], deciders, {}).warmup == 300_000
+
+
 def test_classic__is_six_policies_on_five_workloads_and_five_seeds() -> None:
     classic = load_experiment("classic")
     assert (len(classic.policies), len(classic.workloads), len(classic.seeds)) == (6, 5, 5)
