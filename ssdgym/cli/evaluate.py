@@ -178,7 +178,7 @@ def run_stored(
 def report(results: Sequence[Result], learned: Sequence[str], out: Path) -> tuple[dict[str, Any], list[Any]]:
     """Write results, tables and figures, and compare `learned`; return the JSON and the parts to print."""
     from ssdgym.experiments.report.files import write_report
-    from ssdgym.experiments.report.summary import long_names, overflow_notes, side_by_side, tables, verdicts
+    from ssdgym.experiments.report.summary import cautions, long_names, side_by_side, tables, verdicts
     from ssdgym.experiments.runs.grid import write_timings
 
     files = [*map(str, [*write_report(results, out, learned), write_timings(results, out)])]
@@ -186,5 +186,5 @@ def report(results: Sequence[Result], learned: Sequence[str], out: Path) -> tupl
     names = [f"{short} is {policy}." for short, policy in long_names(results).items()]
     bold = side_by_side(results, learned)[1]
     shown = [one.to_rich(bold) for one in tables(results)]
-    parts = [*shown, *sentences, *names, *overflow_notes(results), "", *files]
+    parts = [*shown, *sentences, *names, *cautions(results), "", *files]
     return {"results": [one.as_dict() for one in results], "verdicts": sentences, "files": files}, parts

@@ -41,7 +41,7 @@ def run(
     """
     from ssdgym.config.device import read_preconditioning
     from ssdgym.envs.sources import is_sizing, sized_to_traces
-    from ssdgym.experiments.report.summary import overflow_notes
+    from ssdgym.experiments.report.summary import cautions
     from ssdgym.experiments.results import write_results
     from ssdgym.experiments.runs.config import closed_loop
     from ssdgym.experiments.runs.evaluate import check_runs
@@ -90,4 +90,4 @@ def run(
     heading = f"{result.policy} on {result.device}, {result.workload}, seed {result.seed}"
     parts = [heading, *understood(source), table(shown)]
     parts += [f"Assumed of this workload, not published: {result.assumed}"] if result.assumed else []
-    show(result.as_dict() | {"files": files}, [*parts, *overflow_notes([result]), *files])
+    show(result.as_dict() | {"files": files}, [*parts, *cautions([result]), *files])

@@ -26,9 +26,9 @@ from ssdgym.experiments.report.comparison import (
 from ssdgym.experiments.report.figures import report_figures
 from ssdgym.experiments.report.style import FORMATS, inline_svg, save_figure
 from ssdgym.experiments.report.summary import (
+    cautions,
     long_names,
     markdown_table,
-    overflow_notes,
     side_by_side,
     tables,
     verdicts,
@@ -58,7 +58,7 @@ def write_report(results: Sequence[Result], folder: Path, learned: Sequence[str]
 def write_tables(results: Sequence[Result], folder: Path, learned: Sequence[str] = ()) -> list[Path]:
     """Write `results.md` (tables, and verdicts on learned policies) and `results.tex`; return both paths."""
     markdown, latex = folder / "results.md", folder / "results.tex"
-    remarks = [*verdicts(results, learned), *_left_out(results), *overflow_notes(results)]
+    remarks = [*verdicts(results, learned), *_left_out(results), *cautions(results)]
     remarks += [f"`{short}`: `{policy}`" for short, policy in long_names(results).items()]
     text = "\n".join([markdown_table(results), *(f"- {line}" for line in remarks), ""])
     write_atomically(markdown, text.encode())
@@ -154,7 +154,7 @@ def _page(
     return {
         "title": folder.resolve().name,
         "facts": list(_facts(results)),
-        "remarks": [*_remarks(results, group), *_left_out(results), *overflow_notes(results)],
+        "remarks": [*_remarks(results, group), *_left_out(results), *cautions(results)],
         "verdicts": verdicts(results, learned),
         "tables": found,
         "learned": side_by_side(results, learned)[1],

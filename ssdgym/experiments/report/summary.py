@@ -209,13 +209,20 @@ def _entry(results: Sequence[Result], policy: str, column: Column, intervals: bo
     return entry if intervals or column.interval else replace(entry, note="")
 
 
-def overflow_notes(results: Sequence[Result]) -> list[str]:
-    """Return a warning for every policy whose share of overflow exceeds `MUCH_OVERFLOW`."""
+def cautions(results: Sequence[Result]) -> list[str]:
+    """Return a warning for every policy that erased nothing or whose overflow exceeds `MUCH_OVERFLOW`."""
     worst: dict[str, float] = {}
+    unerased: dict[str, None] = {}
     for result in side_by_side(results)[0]:
         share = result.metrics.get("overflow_share") or 0.0
         worst[result.policy] = max(worst.get(result.policy, 0.0), share)
+        if result.metrics.get("host_pages_written") and result.metrics.get("erases") == 0:
+            unerased[result.policy] = None
     return [
+        f"{policy}: no block was erased in a measured run, so its write amplification says nothing about "
+        "garbage collection; write more host pages, or precondition with workload."
+        for policy in unerased
+    ] + [
         f"{policy}: up to {share:.1%} of the relocated pages went to another stream than their own, since "
         "free blocks were short: the comparison is about space; raise gc.free_blocks or over_provisioning."
         for policy, share in worst.items()

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from ssdgym.experiments.report.summary import markdown_table, overflow_notes, tables, verdicts
+from ssdgym.experiments.report.summary import cautions, markdown_table, tables, verdicts
 from tests.experiments.synthetic import grid
 
 
@@ -54,10 +54,22 @@ def test_overflow__above_one_per_cent__a_note_says_that_space_is_compared() -> N
         for policy, share in (("sepbit", 0.024), ("dac", 0.009), ("single", 0.0))
     }
     results = [result for found in with_share.values() for result in found]
-    (note,) = overflow_notes(results)
+    (note,) = cautions(results)
     assert note.startswith("sepbit: up to 2.4% of the relocated pages") and "about space" in note
     assert "overflow" in markdown_table(results)
     assert "overflow" not in markdown_table(with_share["single"])
+
+
+def test_no_erase__in_a_run_that_writes__a_note_says_that_nothing_was_collected() -> None:
+    fresh = {"erases": 0, "host_pages_written": 500}
+    found = grid({"greedy": 0.0, "fifo": 0.0})
+    results = [
+        replace(one, metrics={**one.metrics, **(fresh if one.policy == "fifo" else {})}) for one in found
+    ]
+    (note,) = cautions(results)
+    assert note.startswith("fifo: no block was erased in a measured run, so its write amplification says")
+    only_reads = [replace(one, metrics={**one.metrics, **fresh, "host_pages_written": 0}) for one in found]
+    assert cautions(only_reads) == []
 
 
 def test_markdown__columns_that_no_row_has_are_left_out() -> None:
