@@ -293,9 +293,9 @@ MOST_LINES = {
     "ssdgym.agents": 4_682,
     "ssdgym.experiments": 8_156,
     "ssdgym.workloads": 8_331,
-    "ssdgym.envs": 5_947,
+    "ssdgym.envs": 5_949,
     "ssdgym.cli": 1_849,
-    "ssdgym": 1_011,  # the modules beside the packages
+    "ssdgym": 1_009,  # the modules beside the packages
 }
 
 

@@ -89,7 +89,8 @@ class DecisionEnv(OneThread, gym.Env[Observation, np.int64]):
     `preconditioning="uniform"` overwrites pages drawn uniformly, `"fill"` writes every page once,
     `"fill(share=0.95)"` or `{"kind": "fill", "share": 0.95}` writes the first 95 % of the pages, and `"none"`
     writes nothing. docs/preconditioning.md lists all kinds. `reset(seed=s)` begins the episode whose random
-    draws have the seed `s`. `info["episode_seed"]` is the seed that repeats the current episode.
+    draws have the seed `s`. `info["episode_seed"]` is the seed that repeats the current episode; a policy
+    serves the same requests on the same device with `Simulator(seed=s)` and `run(seed=s)`.
 
     ## Episode End
     An episode is truncated when the host has written exactly `horizon` pages. Its last observation is made

@@ -202,6 +202,7 @@ class PlacementEnv(DecisionEnv):
 
     `info["proposed"][j]` is the action that proposer `j` would choose now. An agent that always chooses
     `info["proposed"][0]` leaves the same device, bit for bit, as `ftl.placement`, the device's own placement.
+    Of this placement and those in `proposers`, at most one may have a `table`, as `hot_cold` has.
 
     ## Observation Space
     For each stream: the written share of its open block, the valid share of its pages, the mean age of its

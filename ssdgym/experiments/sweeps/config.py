@@ -95,7 +95,7 @@ class PolicyTrialConfig(Config):
     """
 
     kind: Literal["policy"]
-    policy: str = Field(description="policy with placement and parameters")
+    policy: str = Field(description="policy with placement and parameters; module:rule needs --import")
     device: str | None = Field(None, description="device; null: the suite's, or demo")
     ftl: dict[str, Any] = Field(default_factory=dict, description="FTL options, dotted names allowed")
     preconditioning: Preconditioning | None = Field(None, description="null: the suite's, or workload")

@@ -12,6 +12,7 @@ from ssdgym.experiments.leaderboard.suites import load_suite
 from ssdgym.experiments.sweeps.config import load_sweep
 from ssdgym.experiments.sweeps.outcome import SweepOutcome, TrialOutcome
 from ssdgym.experiments.sweeps.trials import check_sweep, plan_trial
+from ssdgym.own_code import IMPORTED, import_modules
 
 HELD_OUT = {"workloads": ["zipf80"], "seeds": 2, "host_pages": 1000}
 
@@ -47,6 +48,20 @@ def test_policy__and_device_can_be_swept() -> None:
         ("greedy", "demo"),
         ("fifo", "demo"),
     ]
+
+
+def test_policy__of_a_module__is_planned_once_the_module_is_imported(
+    own_rules: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(IMPORTED, "")
+    sweep = policy_sweep({"policy.most": {"grid": [1, 2]}})
+    sweep["trial"] = {"kind": "policy", "policy": f"{own_rules}:last", "device": "pen-vnand-small"}
+    with pytest.raises(SsdgymError, match=f"{own_rules} is not imported; give --import {own_rules}"):
+        plan(sweep)
+    import_modules([own_rules])
+    assert [trial.label for trial in plan(sweep)] == ["last(most=1)", "last(most=2)"]
+    command = plan(sweep)[0].command(None, range(7, 9))
+    assert f"--policy 'last(most=1)' --import={own_rules} --device pen-vnand-small" in command
 
 
 def test_agent__parameters_go_into_its_training() -> None:
