@@ -85,7 +85,6 @@ class Decision(ABC):
         labels: labels of the proposers, by the kind of candidate that they pick: `candidate` (an erase set
             or block), `stream`, `answer` (commands of an idle die), `way` (an area for data) or `plan`.
         policy: policy that chooses victims inside the engine; None if the agent or the device chooses them.
-        price: argument `price` of `Credits`. If it is None, infos do not contain the cost of each decision.
     """
 
     kind: ClassVar[int]
@@ -98,7 +97,6 @@ class Decision(ABC):
     names: Sequence[str] = ()
     labels: Mapping[str, Sequence[str]]
     policy: Policy | None = None
-    price: float | None = None
 
     @abstractmethod
     def spec(self) -> ObservationSpec:
@@ -154,6 +152,15 @@ class Decision(ABC):
         memories = {rule.name: rule.memory for rule in rules_on(device)[1:]}
         spec = self.selection.ask(self.spec(), candidates, memories)
         return spec._replace(rules=rules_for(device, self.policy))
+
+    def credits(self, batches: Sequence[Any], view: ObservationBuffers) -> Any:
+        """Return the credits of the devices of `batches`, or None if infos do not contain costs of decisions.
+
+        Args:
+            batches: the `Batch` objects of the environment.
+            view: the observations of all devices.
+        """
+        return None
 
     def check_asked_on(self, device: DeviceConfig) -> None:
         """Raise SsdgymError if the device's FTL family has no decisions of this kind for agents."""
@@ -360,8 +367,11 @@ class Options(ABC):
 
     @classmethod
     def decision_arguments(cls) -> tuple[str, ...]:
-        """Return the names of the decision's arguments: `features`, and all that `Options` does not have."""
-        shared = {field.name for field in fields(Options)} - {"features"}
+        """Return the names of the decision's arguments: `features`, and all that `Options` does not have.
+
+        `credit` is not among them, since only training uses it.
+        """
+        shared = {field.name for field in fields(Options)} - {"features"} | {"credit"}
         return tuple(field.name for field in fields(cls) if field.name not in shared)
 
 

@@ -16,7 +16,6 @@ from ssdgym.engine.observation import Shared
 from ssdgym.envs.batch import CHUNK, Batch, kind_of, threads_for
 from ssdgym.envs.decisions import Options
 from ssdgym.envs.rewards import Reward, Totals
-from ssdgym.envs.rewards.credit import Credits
 from ssdgym.envs.rewards.reward import Scale, parse_scale
 from ssdgym.envs.sources import (
     EpisodeRequests,
@@ -69,7 +68,7 @@ class Episodes:
         shown: int64 (3, n), the numbers of `SHOWN` on each device.
         rows: for each device, its rows of the candidates' features, the context, mask, picks, and `shown`.
         terms: float64 (n,) by name, minus the increase of each term of the objective in the last step.
-        credits: the costs of single decisions; None if `options` have no `credit`.
+        credits: the costs of single decisions; see `Decision.credits`.
 
     Raises:
         SsdgymError: an argument names something unknown or does not fit the others.
@@ -127,6 +126,7 @@ class Episodes:
         self._kinds = len(pool)
         self.all = np.arange(count)
         self.shown = np.zeros((len(SHOWN), count), np.int64)
+        self.credits = self.decision.credits(self.batches, self.view)
         self._connect()
 
     def _connect(self) -> None:
@@ -140,8 +140,8 @@ class Episodes:
             zip(view.features, view.context, view.mask, view.proposed, self.shown.T, strict=True)
         )
         self.terms = dict(zip(self.reward.objective, self.reward.terms, strict=True))
-        price = self.decision.price
-        self.credits = None if price is None else Credits(self.batches, len(self.devices), price)
+        if self.credits is not None:
+            self.credits.connect()
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes without metrics that are not yet computed."""
@@ -298,7 +298,7 @@ class Episodes:
         if i >= 0 or self.replaced:
             self.replaced = self._replace_invalid(which, i)
         if self.credits is not None:
-            self.credits.clear()
+            self.credits.note(which, self.actions)
         taken = self._taken(which) if self.keeps_chosen else None
         reward = self.reward
         if len(which) < len(self.all):

@@ -10,11 +10,11 @@ from ssdgym.config.device import DeviceConfig, with_ftl
 from ssdgym.config.fields import is_whole
 from ssdgym.config.page import MOST_STREAMS, PageFtl
 from ssdgym.engine.decisions import PLACE, RELOCATE, WHOLE_REQUESTS
-from ssdgym.engine.observation import ObservationSpec
+from ssdgym.engine.observation import ObservationBuffers, ObservationSpec
 from ssdgym.engine.page.describing import stream_describer
 from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import Decision, Options, basic_spec, victims_of, with_victims
-from ssdgym.envs.rewards.credit import credit_tracker, price_of
+from ssdgym.envs.rewards.credit import PageCredits, credit_tracker, price_of
 from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import Policy
@@ -40,7 +40,7 @@ class StreamDecision(Decision):
         streams: number of streams S. If it is None, S is the largest number of streams of a proposer.
         victims: policy that chooses victims, without a placement; None if the agent also chooses victims.
         proposers: placements whose choices the agent sees.
-        price: argument `price` of `Credits`. If it is None, infos do not contain the cost of each decision.
+        price: argument `price` of `PageCredits`; None: infos do not contain the cost of each decision.
 
     Raises:
         SsdgymError: an argument has a wrong type or value, or there is a `price` while `per` is `request`.
@@ -97,6 +97,10 @@ class StreamDecision(Decision):
                 "credit; leave credit or ftl.levelling out."
             )
         return self.tracked(device, [*self.selection.trackers, *self._crediting])
+
+    def credits(self, batches: Sequence[Any], view: ObservationBuffers) -> PageCredits | None:
+        """Return the credits of the devices of `batches`, or None without `price`."""
+        return None if self.price is None else PageCredits(batches, self.price)
 
     def tracked(self, device: DeviceConfig, trackers: Sequence[str]) -> DeviceConfig:
         """Return the device with the agent's streams, and with the given trackers and proposers.
@@ -169,13 +173,8 @@ class PlacementOptions(Options):
 
     def decision(self) -> StreamDecision:
         """Return the `Decision` that has the values of these arguments."""
-        price = price_of(self.credit)
+        price = price_of(self.credit, "page")
         return StreamDecision(self.pages, self.per, self.streams, self.victims, self.proposers, price)
-
-    @classmethod
-    def decision_arguments(cls) -> tuple[str, ...]:
-        """Return the names of the decision's arguments, except `credit`, which only training uses."""
-        return tuple(name for name in super().decision_arguments() if name != "credit")
 
 
 class PlacementEnv(DecisionEnv):

@@ -9,12 +9,14 @@ from typing import Any, ClassVar
 from ssdgym.config.device import DeviceConfig
 from ssdgym.config.subpage import SubpageFtl
 from ssdgym.engine.decisions import ASK_COLLECTED, ASK_FLUSHES, KINDS, REGION
-from ssdgym.engine.observation import ObservationSpec
+from ssdgym.engine.observation import ObservationBuffers, ObservationSpec
 from ssdgym.engine.subpage.describing import region_describer
 from ssdgym.enums import SubpageKind
 from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import Decision, Options, basic_spec, victims_of, with_victims
 from ssdgym.envs.features import Setting
+from ssdgym.envs.rewards.credit import price_of
+from ssdgym.envs.rewards.sector_credit import SectorCredits
 from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError, shown
 
@@ -33,6 +35,7 @@ class RegionDecision(Decision):
         decides: decisions that the agent takes: `flushes`, about incomplete groups that leave the write
             buffer; `collected`, about subpages of a region block that is collected; or `both`.
         victims: policy that chooses victims in the main area.
+        price: argument `price` of `SectorCredits`; None: infos do not contain the cost of each decision.
 
     Raises:
         SsdgymError: an argument has a wrong value.
@@ -41,11 +44,12 @@ class RegionDecision(Decision):
     kind: ClassVar[int] = REGION
     candidates = 2
 
-    def __init__(self, decides: str, victims: str) -> None:
+    def __init__(self, decides: str, victims: str, price: float | None = None) -> None:
         if decides not in DUE:
             raise SsdgymError(f"decides must be one of {', '.join(DUE)}, not {shown(decides)}.")
         self.due = DUE[decides]
         self.policy = victims_of(victims)
+        self.price = price
         self.propose("way", [REGION_RULE])
 
     def setting(self, devices: Sequence[DeviceConfig]) -> Setting:
@@ -58,6 +62,19 @@ class RegionDecision(Decision):
         """Return the device with the victim policy; raise SsdgymError if it has no region of small writes."""
         _check(device)
         return with_victims(device, self.policy)
+
+    def credits(self, batches: Sequence[Any], view: ObservationBuffers) -> SectorCredits | None:
+        """Return the credits of the devices of `batches`, or None without `price`.
+
+        Raises:
+            SsdgymError: the feature `way_time`, which is the cost of an action, is not observed.
+        """
+        if self.price is None:
+            return None
+        names = self.features.names()["candidates"]
+        if "way_time" not in names:
+            raise SsdgymError("credit needs the feature way_time; add it to features, or leave credit out.")
+        return SectorCredits(batches, view.features, names.index("way_time"), self.price)
 
     def spec(self) -> ObservationSpec:
         """Return the specification of observations without features, which `ask` adds."""
@@ -83,13 +100,14 @@ class SubpageRegionOptions(Options):
     workload: Any = "small_mixed"
     decides: str = "both"
     victims: str = "greedy"
+    credit: Mapping[str, Any] | None = None
 
     default_objective: ClassVar[Mapping[str, float]] = {"flash_time": 1.0}
     default_reward: ClassVar[Mapping[str, str]] = {"baseline": "greedy"}
 
     def decision(self) -> RegionDecision:
         """Return the `Decision` that has the values of these arguments."""
-        return RegionDecision(self.decides, self.victims)
+        return RegionDecision(self.decides, self.victims, price_of(self.credit, "sector"))
 
 
 class SubpageRegionEnv(DecisionEnv):
@@ -134,6 +152,11 @@ class SubpageRegionEnv(DecisionEnv):
     baseline is subFTL's own rules with greedy victims. Price and unit are both its mean cost per host page
     (sector). A return of r means that the agent has saved the baseline's flash time of r host pages.
 
+    `credit={"kind": "sector", "price": p}` adds the cost of each single decision to the infos, as in
+    `PlacementEnv`, and changes nothing else. The cost is the feature `way_time`, plus p if the action is 0,
+    for the GC of the main area. The decision after a `flushes` for the region is the first `collected` about
+    one of its sectors; there is none if all are written again first, or move with their group.
+
     ## Episode End
     An episode ends after `horizon` host pages (sectors). The sectors that a request writes in a group are
     counted together, so an episode may be a few sectors longer.
@@ -145,6 +168,7 @@ class SubpageRegionEnv(DecisionEnv):
     | `workload` | see `DecisionEnv` | `"small_mixed"` | a workload of small writes |
     | `decides` | str | `"both"` | `flushes`, `collected` or `both`; subFTL's rule decides all else |
     | `victims` | str | `"greedy"` | policy that chooses the blocks to erase in the main area |
+    | `credit` | mapping or `None` | `None` | report the cost of each decision: see Rewards |
     """
 
     options_type = SubpageRegionOptions

@@ -26,10 +26,10 @@ class Credit(NamedTuple):
 
     Attributes:
         decision: number of the decision in the episode, from 0.
-        cost: number of relocations of the page up to the next decision about it or to its end, plus a rent
-            for the space that the invalid copy occupied until its erase.
-        following: number of the next decision about the same data of the page, which has a cost of its own;
-            -1 if there is none.
+        cost: of a page: number of its relocations up to the next decision about it or to its end, plus a rent
+            for the space that the invalid copy occupied until its erase. Of sectors: see `sector_credit`.
+        following: number of the next decision about the same data, which has a cost of its own; -1 if there
+            is none.
     """
 
     decision: int
@@ -37,16 +37,16 @@ class Credit(NamedTuple):
     following: int
 
 
-def price_of(credit: Any) -> float | None:
+def price_of(credit: Any, kind: str) -> float | None:
     """Return the price in the argument `credit` of an environment, or None if `credit` is None.
 
     Raises:
-        SsdgymError: `credit` is not of the form `{"kind": "page", "price": 10.0}`.
+        SsdgymError: `credit` is not of the form `{"kind": kind, "price": 10.0}`.
     """
     if credit is None:
         return None
-    if not isinstance(credit, Mapping) or set(credit) != {"kind", "price"} or credit["kind"] != "page":
-        raise SsdgymError(f'credit must be None or {{"kind": "page", "price": 10.0}}, not {shown(credit)}.')
+    if not isinstance(credit, Mapping) or set(credit) != {"kind", "price"} or credit["kind"] != kind:
+        raise SsdgymError(f'credit must be None or {{"kind": "{kind}", "price": 10.0}}, not {shown(credit)}.')
     price = credit["price"]
     if isinstance(price, bool) or not isinstance(price, (int, float)) or not 0 <= price < np.inf:
         raise SsdgymError(f"credit.price must be a number from 0 up, not {shown(price)}.")
@@ -85,22 +85,24 @@ def _records_of(batch: Batch) -> np.ndarray:
     return batch.state.memory[:, start : start + kept.itemsize].view(kept)[:, 0]
 
 
-class Credits:
-    """The credits of the devices of an environment, numbered from 0 to n - 1.
+class PageCredits:
+    """The credits of the devices of a `PlacementEnv`, numbered from 0 to n - 1.
 
     Args:
-        batches: batches with the devices. Their arrays must keep their addresses.
-        count: number of devices n.
+        batches: batches with the devices. Their arrays must keep their addresses from `connect` on.
         price: rent for the space of an invalid copy that is erased L host pages after its invalidation, where
             L is the number of the device's logical pages. The rent is proportional to this wait.
     """
 
-    def __init__(self, batches: Sequence[Batch], count: int, price: float) -> None:
-        self._count = count
-        self._parts = [(batch.numbers, _records_of(batch)) for batch in batches]
-        self._rents = np.zeros(count)
+    def __init__(self, batches: Sequence[Batch], price: float) -> None:
+        self._batches = batches
+        self._rents = np.zeros(sum(len(batch.numbers) for batch in batches))
         for batch in batches:
             self._rents[batch.numbers] = [price / device.logical_pages for device in batch.devices]
+
+    def connect(self) -> None:
+        """Find the tracker's records in the memory of the devices, which moves when an object is copied."""
+        self._parts = [(batch.numbers, _records_of(batch)) for batch in self._batches]
         #: The tracker's record of each device, as an array of shape (1,).
         self._records = {
             int(i): records[k : k + 1] for numbers, records in self._parts for k, i in enumerate(numbers)
@@ -110,8 +112,8 @@ class Credits:
         """Begin to count the decisions of device `i`, from 0."""
         self._records[i]["due"] = 1
 
-    def clear(self) -> None:
-        """Remove the credits of the last step."""
+    def note(self, which: np.ndarray, actions: np.ndarray) -> None:
+        """Remove the credits of the last step. The tracker records the decisions of a step."""
         for _, records in self._parts:
             records["settled"] = 0
 
@@ -122,8 +124,9 @@ class Credits:
 
     def infos(self) -> dict[str, np.ndarray]:
         """Return the batched infos `decision`, int64 (n,), and `credits`, object (n,): a list per device."""
-        decisions, rows = np.zeros(self._count, np.int64), np.empty(self._count, object)
-        rows[:] = [[] for _ in range(self._count)]
+        count = len(self._rents)
+        decisions, rows = np.zeros(count, np.int64), np.empty(count, object)
+        rows[:] = [[] for _ in range(count)]
         for numbers, records in self._parts:
             decisions[numbers] = records["due"] - 1
             for k in np.flatnonzero(records["settled"]):

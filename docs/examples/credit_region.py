@@ -1,0 +1,149 @@
+"""DQN with credit for subFTL's region of small writes, in one file, in the style of CleanRL.
+
+`python credit_region.py --seed 1` writes an agent, and prints the time that devices need with it, relative to
+the paper's rule, on the validation workloads of suite `subftl`. Comments that begin with "Here" name what
+learning in this environment needs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import gymnasium as gym
+import numpy as np
+import torch
+from credit_per_page import arguments
+from torch import Tensor, nn
+
+from ssdgym.agents.agent import Agent
+from ssdgym.agents.card import AgentCard, ScorerConfig
+from ssdgym.agents.networks import CandidateScorer
+from ssdgym.envs.rewards.credit import CreditBuffer, Transitions
+from ssdgym.experiments.leaderboard.suites import load_suite
+
+ENVIRONMENT = "ssdgym/SubFTL-v0"
+AREAS = ("way_number", "way_time", "way_room", "way_in_the_way", "way_valid")
+DATA = ("asks_collected", "sector_leaving", "sector_in_region", "sector_updated", "sector_writes")
+REGION = ("region_passes",)
+
+
+@dataclass
+class Args:
+    """The settings of a run; each is an option of the command line."""
+
+    seed: int = 1
+    price: float = 1.25  # of a write to the main area, beside its own time, in page programs
+    total_steps: int = 40_000  # steps; each has a decision in every environment
+    num_envs: int = 16
+    buffer_size: int = 200_000  # transitions
+    learning_starts: int = 5_000  # transitions
+    train_every: int = 4  # steps
+    target_every: int = 500  # updates
+    batch_size: int = 256
+    learning_rate: float = 1e-3  # at the start; it falls to zero
+    gamma: float = 0.98  # Here: discount per decision about the same sectors
+    epsilon: float = 0.05  # share of random decisions after its decay
+    decay: float = 0.1  # share of the steps in which epsilon decays
+    hidden: int = 32  # units of each of two layers
+    out: str = "agent.zip"
+    test_pages: int = 8192  # host pages; the warm-up has as many
+
+
+def flat(observation: dict[str, np.ndarray]) -> np.ndarray:
+    """Return an observation as one row for each environment: the context, then both areas."""
+    return np.concatenate([observation["context"], observation["candidates"].reshape(-1, 10)], axis=1)
+
+
+def costs(network: CandidateScorer, rows: np.ndarray) -> Tensor:
+    """Return the expected cost of both actions, (n, 2). Here: scores are costs with the opposite sign."""
+    context, areas = torch.as_tensor(rows).split([len(DATA + REGION), 10], dim=1)
+    return -network(areas.unflatten(1, (2, 5)), context, None)
+
+
+def train(args: Args) -> Agent:
+    """Train, and return the agent."""
+    torch.manual_seed(args.seed)
+    rng = np.random.default_rng(args.seed)
+    # Here: a single endless episode, in the states that the network itself causes.
+    options = {"horizon": 1 << 24, "warmup": 4096, "credit": {"kind": "sector", "price": args.price}}
+    envs = gym.make_vec(ENVIRONMENT, args.num_envs, features=[*AREAS, *DATA, *REGION], **options)
+    shape = ScorerConfig(hidden=(args.hidden, args.hidden), pooling="none", start="none", sharpness=1.0)
+    network, target = (CandidateScorer(AREAS, DATA + REGION, shape) for _ in range(2))
+    target.load_state_dict(network.state_dict())
+    optimizer = torch.optim.Adam(network.parameters(), lr=args.learning_rate)
+    observation, infos = envs.reset(seed=1000 * args.seed)
+    rows = flat(observation)
+    buffer = CreditBuffer(args.buffer_size, rows.shape[1:])
+    updates = 0
+    for step in range(1, args.total_steps + 1):
+        # 1. Take a decision in every environment; the share of random decisions falls to `epsilon`.
+        share = max(args.epsilon, 1 - step / (args.decay * args.total_steps))
+        with torch.no_grad():
+            actions = costs(network, rows).argmin(dim=1).numpy()
+        drawn = rng.random(args.num_envs) < share
+        actions[drawn] = rng.integers(2, size=drawn.sum())
+        buffer.note(infos, rows, actions)
+        observation, _, _, _, infos = envs.step(actions)
+        # 2. Here: join known costs of earlier decisions, and the next decisions about their sectors.
+        buffer.join(infos)
+        rows = flat(observation)
+        # 3. Learn from decisions whose cost is known.
+        if len(buffer) >= args.learning_starts and step % args.train_every == 0:
+            updates += 1
+            optimizer.param_groups[0]["lr"] = args.learning_rate * (1 - step / args.total_steps)
+            update(network, target, optimizer, buffer.sample(args.batch_size, rng), args.gamma)
+            if updates % args.target_every == 0:
+                target.load_state_dict(network.state_dict())
+    envs.close()
+    card = AgentCard(
+        environment=ENVIRONMENT, candidate_features=AREAS, context_features=DATA + REGION, scorer=shape
+    )
+    return Agent(network, card)
+
+
+def update(
+    network: CandidateScorer,
+    target: CandidateScorer,
+    optimizer: torch.optim.Adam,
+    batch: Transitions,
+    gamma: float,
+) -> None:
+    """Move estimated costs of decisions to their own cost plus the estimate for the next decision."""
+    with torch.no_grad():
+        following = costs(target, batch.following).min(dim=1).values.clamp(min=0)
+        wanted = torch.as_tensor(batch.costs).clamp(max=8) + gamma * following * torch.as_tensor(~batch.done)
+    expected = costs(network, batch.seen).gather(1, torch.as_tensor(batch.actions)[:, None]).squeeze(1)
+    loss = nn.functional.mse_loss(expected, wanted)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+
+
+def test(args: Args, agent: Agent | None, workload: object) -> np.ndarray:
+    """Return the time that devices need, ns, on four seeds; without an agent, the paper's rule decides."""
+    options = {"horizon": args.test_pages, "warmup": args.test_pages, "workload": workload}
+    envs = gym.make_vec(ENVIRONMENT, 4, features=[*AREAS, *DATA, *REGION], **options)
+    observation, infos = envs.reset(seed=[*range(500, 504)])
+    found = np.zeros(4)
+    while not found.all():
+        actions = infos["proposed"][:, 0] if agent is None else agent.act(observation)
+        observation, _, _, over, infos = envs.step(actions)
+        for i in np.flatnonzero(over & (found == 0)):
+            found[i] = infos["metrics"]["duration_ns"][i]
+    envs.close()
+    return found
+
+
+def main() -> None:
+    """Train, save and compare."""
+    args = arguments(Args, __doc__)
+    agent = train(args)
+    print(agent.save(Path(args.out)))
+    for workload in load_suite("subftl").splits["validation"]:
+        ratio = test(args, agent, workload) / test(args, None, workload)
+        print(f"{ratio.mean():.3f}  {np.round(ratio, 3)}")
+
+
+if __name__ == "__main__":
+    main()
