@@ -33,7 +33,7 @@ class Args:
     """The settings of a run; each is an option of the command line."""
 
     seed: int = 1
-    price: float = 1.25  # of a write to the main area, beside its own time, in page programs
+    price: float = 1.5  # of a write to the main area, beside its own time, in page programs
     total_steps: int = 40_000  # steps; each has a decision in every environment
     num_envs: int = 16
     buffer_size: int = 200_000  # transitions
@@ -45,7 +45,7 @@ class Args:
     gamma: float = 0.98  # Here: discount per decision about the same sectors
     epsilon: float = 0.05  # share of random decisions after its decay
     decay: float = 0.1  # share of the steps in which epsilon decays
-    hidden: int = 32  # units of each of two layers
+    hidden: int = 64  # units of each of two layers
     out: str = "agent.zip"
     test_pages: int = 8192  # host pages; the warm-up has as many
 

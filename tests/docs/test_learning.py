@@ -160,6 +160,37 @@ def test_learner_from_credit__same_seed__learns_the_same_and_is_compared(
     assert all(mean > 1.5 for mean in table.values())
 
 
+def test_credit_region__same_seed__same_agent__and_it_is_compared(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = {"total_steps": 400, "num_envs": 4, "learning_starts": 200, "test_pages": 400}
+    arguments = [f"--{name.replace('_', '-')}={value}" for name, value in small.items()]
+    printed, weights = [], []
+    for name in ("a.zip", "b.zip"):
+        monkeypatch.setattr(sys, "argv", ["credit_region.py", *arguments, f"--out={name}"])
+        import_module("credit_region").main()
+        file, *ratios = capsys.readouterr().out.splitlines()
+        printed.append(ratios)
+        weights.append(read_parts(Path(file))[1])
+    assert printed[0] == printed[1] and weights[0] == weights[1] and len(printed[0]) == 3
+    assert all(0.5 < float(ratio.split()[0]) < 3 for ratio in printed[0])
+
+
+def test_credit_region__an_action_that_costs_less__is_the_cheapest_afterwards() -> None:
+    script, credit = import_module("credit_region"), import_module("ssdgym.envs.rewards.credit")
+    torch.manual_seed(0)
+    shape = script.ScorerConfig(hidden=(8, 8), pooling="none", start="none", sharpness=1.0)
+    network = script.CandidateScorer(script.AREAS, script.DATA + script.REGION, shape)
+    optimizer = torch.optim.Adam(network.parameters(), 1e-2)
+    seen, actions = np.zeros((64, 16), np.float32), np.arange(64) % 2
+    seen[:, 6], seen[:, 11] = -1, 1  # the numbers of the areas
+    costs = np.where(actions == 0, 1, 3).astype(np.float32)
+    batch = credit.Transitions(seen, actions, costs, 0 * seen, np.ones(64, bool))
+    for _ in range(300):
+        script.update(network, network, optimizer, batch, 1.0)
+    assert script.costs(network, seen[:1]).detach().numpy() == pytest.approx(np.array([[1.0, 3.0]]), abs=0.1)
+
+
 def test_ppo_credit__a_stream_that_cost_less_than_expected__is_likelier_afterwards() -> None:
     script, credit = import_module("ppo_credit"), import_module("ssdgym.envs.rewards.credit")
     torch.manual_seed(0)
