@@ -16,22 +16,24 @@ from typing import Any
 from ssdgym.errors import SsdgymError
 
 
-def spec_of(module: str) -> ModuleSpec | None:
-    """Return the spec of a module without importing the module; `None` if there is no such module.
+def find_module(module: str, where: str) -> ModuleSpec:
+    """Return the spec of a module without importing the module.
 
     The working folder is put first into `sys.path`, so the module may be there.
+
+    Args:
+        module: dotted name of the module.
+        where: first part of error messages.
+
+    Raises:
+        SsdgymError: there is no such module.
     """
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
-        return importlib.util.find_spec(module)
+        spec = importlib.util.find_spec(module)
     except (ImportError, ValueError):  # ValueError comes from a module without a file, such as __main__
-        return None
-
-
-def find_module(module: str, where: str) -> ModuleSpec:
-    """Return what `spec_of` returns, or raise SsdgymError; `where` begins the message."""
-    spec = spec_of(module)
+        spec = None
     if spec is None:
         raise SsdgymError(f"{where}: there is no module {module}; correct its name, or run where it lies.")
     return spec

@@ -23,7 +23,7 @@ from ssdgym.policy import placement_policy
     "hot_cold",
     source="Proposed at the end of Shin, Electronics Letters 2018; hotness as in SpeedupGC, section III-B",
     streams=2,
-    relocation_streams=1,  # two streams need no third free block while no cell wears out (E21)
+    relocation_streams=1,  # 2 would need a third free block (docs/engine.md, E21)
     memory=hotness.MEMORY,
     table=hotness.table_words,
     controller_bytes=hotness.table_bytes,

@@ -124,8 +124,7 @@ def train(args: Args) -> tuple[QNetwork, Curve]:
     torch.manual_seed(args.seed)
     rng = np.random.default_rng(args.seed)
     # Here: a single endless episode, in the states that the network itself causes.
-    credit = {"kind": "page", "price": args.price}
-    envs = make(args, args.num_envs, horizon=1 << 24, credit=credit)
+    envs = make(args, args.num_envs, horizon=1 << 24, credit=args.price)
     observation, infos = envs.reset(seed=1000 * args.seed)
     widths = observation["context"].shape[1], observation["candidates"].shape[2]
     network, target = (QNetwork(*widths, args.streams, args.hidden) for _ in range(2))

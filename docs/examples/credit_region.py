@@ -1,8 +1,9 @@
-"""DQN with credit for subFTL's region of small writes, in one file, in the style of CleanRL.
+"""DQN with credit for subFTL's region of small writes, in the style of CleanRL.
 
-`python credit_region.py --seed 1` writes an agent, and prints the time that devices need with it, relative to
-the paper's rule, on the validation workloads of suite `subftl`. Comments that begin with "Here" name what
-learning in this environment needs.
+`python credit_region.py --seed 1` writes an agent, and prints a line for each validation workload of suite
+`subftl`: the time that devices need with the agent, relative to the paper's rule. `ssdgym leaderboard subftl
+--agent agent.zip` compares it on the test split. Comments that begin with "Here" name what learning in this
+environment needs.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ from ssdgym.experiments.leaderboard.suites import load_suite
 
 ENVIRONMENT = "ssdgym/SubFTL-v0"
 AREAS = ("way_number", "way_time", "way_room", "way_in_the_way", "way_valid")
-DATA = ("asks_collected", "sector_leaving", "sector_in_region", "sector_updated", "sector_writes")
-REGION = ("region_passes",)
+CONTEXT = (
+    *("asks_collected", "sector_leaving", "sector_in_region", "sector_updated", "sector_writes"),
+    "region_passes",
+)
 
 
 @dataclass
@@ -52,13 +55,14 @@ class Args:
 
 def flat(observation: dict[str, np.ndarray]) -> np.ndarray:
     """Return an observation as one row for each environment: the context, then both areas."""
-    return np.concatenate([observation["context"], observation["candidates"].reshape(-1, 10)], axis=1)
+    areas = observation["candidates"].reshape(-1, 2 * len(AREAS))
+    return np.concatenate([observation["context"], areas], axis=1)
 
 
 def costs(network: CandidateScorer, rows: np.ndarray) -> Tensor:
     """Return the expected cost of both actions, (n, 2). Here: scores are costs with the opposite sign."""
-    context, areas = torch.as_tensor(rows).split([len(DATA + REGION), 10], dim=1)
-    return -network(areas.unflatten(1, (2, 5)), context, None)
+    context, areas = torch.as_tensor(rows).split([len(CONTEXT), 2 * len(AREAS)], dim=1)
+    return -network(areas.unflatten(1, (2, len(AREAS))), context, None)
 
 
 def train(args: Args) -> Agent:
@@ -66,10 +70,10 @@ def train(args: Args) -> Agent:
     torch.manual_seed(args.seed)
     rng = np.random.default_rng(args.seed)
     # Here: a single endless episode, in the states that the network itself causes.
-    options = {"horizon": 1 << 24, "warmup": 4096, "credit": {"kind": "sector", "price": args.price}}
-    envs = gym.make_vec(ENVIRONMENT, args.num_envs, features=[*AREAS, *DATA, *REGION], **options)
+    options = {"horizon": 1 << 24, "warmup": 4096, "credit": args.price}
+    envs = gym.make_vec(ENVIRONMENT, args.num_envs, features=AREAS + CONTEXT, **options)
     shape = ScorerConfig(hidden=(args.hidden, args.hidden), pooling="none", start="none", sharpness=1.0)
-    network, target = (CandidateScorer(AREAS, DATA + REGION, shape) for _ in range(2))
+    network, target = (CandidateScorer(AREAS, CONTEXT, shape) for _ in range(2))
     target.load_state_dict(network.state_dict())
     optimizer = torch.optim.Adam(network.parameters(), lr=args.learning_rate)
     observation, infos = envs.reset(seed=1000 * args.seed)
@@ -97,7 +101,7 @@ def train(args: Args) -> Agent:
                 target.load_state_dict(network.state_dict())
     envs.close()
     card = AgentCard(
-        environment=ENVIRONMENT, candidate_features=AREAS, context_features=DATA + REGION, scorer=shape
+        environment=ENVIRONMENT, candidate_features=AREAS, context_features=CONTEXT, scorer=shape
     )
     return Agent(network, card)
 
@@ -112,7 +116,7 @@ def update(
     """Move estimated costs of decisions to their own cost plus the estimate for the next decision."""
     with torch.no_grad():
         following = costs(target, batch.following).min(dim=1).values.clamp(min=0)
-        wanted = torch.as_tensor(batch.costs).clamp(max=8) + gamma * following * torch.as_tensor(~batch.done)
+        wanted = torch.as_tensor(batch.costs) + gamma * following * torch.as_tensor(~batch.done)
     expected = costs(network, batch.seen).gather(1, torch.as_tensor(batch.actions)[:, None]).squeeze(1)
     loss = nn.functional.mse_loss(expected, wanted)
     optimizer.zero_grad()
@@ -123,16 +127,16 @@ def update(
 def test(args: Args, agent: Agent | None, workload: object) -> np.ndarray:
     """Return the time that devices need, ns, on four seeds; without an agent, the paper's rule decides."""
     options = {"horizon": args.test_pages, "warmup": args.test_pages, "workload": workload}
-    envs = gym.make_vec(ENVIRONMENT, 4, features=[*AREAS, *DATA, *REGION], **options)
+    envs = gym.make_vec(ENVIRONMENT, 4, features=AREAS + CONTEXT, **options)
     observation, infos = envs.reset(seed=[*range(500, 504)])
-    found = np.zeros(4)
-    while not found.all():
+    times = np.zeros(4)
+    while not times.all():
         actions = infos["proposed"][:, 0] if agent is None else agent.act(observation)
         observation, _, _, over, infos = envs.step(actions)
-        for i in np.flatnonzero(over & (found == 0)):
-            found[i] = infos["metrics"]["duration_ns"][i]
+        for i in np.flatnonzero(over & (times == 0)):
+            times[i] = infos["metrics"]["duration_ns"][i]
     envs.close()
-    return found
+    return times
 
 
 def main() -> None:

@@ -50,8 +50,7 @@ def train(args: Args) -> tuple[Actor, Curve]:
     """Train; return the network and the learning curve."""
     torch.manual_seed(args.seed)
     # Here: a single endless episode, in the states that the network itself causes.
-    credit = {"kind": "page", "price": args.price}
-    envs = make(args, args.num_envs, horizon=1 << 24, credit=credit)
+    envs = make(args, args.num_envs, horizon=1 << 24, credit=args.price)
     observation, infos = envs.reset(seed=1000 * args.seed)
     actor = Actor(
         observation["context"].shape[1], observation["candidates"].shape[2], args.streams, args.hidden

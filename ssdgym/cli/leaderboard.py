@@ -34,8 +34,9 @@ def leaderboard(
     """Rank policies, agents and bounds (rules that use the future).
 
     The best pair of victim rule and placement scores 0, the best bound 1. With --policy or --agent, only
-    these, the bounds and the suite's baseline (score 0) are ranked. Other options override the suite as
-    in evaluate. Writes leaderboard.md and leaderboard.json. Repeat an interrupted command to continue it.
+    these, the bounds and the suite's baseline (score 0) are ranked. Other options override the suite;
+    fewer --host-pages shorten its warm-up in proportion. Writes leaderboard.md and leaderboard.json. Repeat
+    an interrupted command to continue it.
 
     Examples:
         ssdgym leaderboard

@@ -154,7 +154,7 @@ class Decision(ABC):
         return spec._replace(rules=rules_for(device, self.policy))
 
     def credits(self, batches: Sequence[Any], view: ObservationBuffers) -> Any:
-        """Return the credits of the devices of `batches`, or None if infos do not contain costs of decisions.
+        """Return an object with the methods of `PageCredits`, or None if infos contain no cost of decisions.
 
         Args:
             batches: the `Batch` objects of the environment.

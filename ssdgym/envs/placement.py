@@ -14,7 +14,7 @@ from ssdgym.engine.observation import ObservationBuffers, ObservationSpec
 from ssdgym.engine.page.describing import stream_describer
 from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import Decision, Options, basic_spec, victims_of, with_victims
-from ssdgym.envs.rewards.credit import PageCredits, credit_tracker, price_of
+from ssdgym.envs.rewards.credit import PageCredits, checked_price, credit_tracker
 from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError, shown
 from ssdgym.policy import Policy
@@ -167,13 +167,13 @@ class PlacementOptions(Options):
     streams: int | None = 4
     victims: str = DEFAULT_VICTIMS
     proposers: Sequence[str] = ()
-    credit: Mapping[str, Any] | None = None
+    credit: float | None = None
 
     default_reward: ClassVar[Mapping[str, str]] = {"baseline": DEFAULT_VICTIMS}
 
     def decision(self) -> StreamDecision:
         """Return the `Decision` that has the values of these arguments."""
-        price = price_of(self.credit, "page")
+        price = checked_price(self.credit)
         return StreamDecision(self.pages, self.per, self.streams, self.victims, self.proposers, price)
 
 
@@ -220,7 +220,7 @@ class PlacementEnv(DecisionEnv):
     `cost_benefit(since_close=1)` with the device's placement. The cost of a choice is part of the reward when
     the block of the page is collected, thousands of decisions later, mixed with the costs of other choices.
 
-    `credit={"kind": "page", "price": p}` adds the cost of each single choice to the infos, and changes
+    `credit=p` adds the cost of each single choice to the infos, and changes
     neither device nor rewards. The choices about one page form a chain, which ends when the page is
     overwritten or trimmed. Its copy is then *dead*:
 
@@ -258,7 +258,7 @@ class PlacementEnv(DecisionEnv):
     | `streams` | int or `None` | `4` | number of streams S; `None`: the most that a proposer needs |
     | `victims` | str | `"cost_benefit(since_close=1)"` | policy that chooses the blocks to erase |
     | `proposers` | list of str | `()` | further placements (compiled rules) whose choices the agent sees |
-    | `credit` | mapping or `None` | `None` | report the cost of each decision: see Rewards |
+    | `credit` | float or `None` | `None` | report the cost of each decision, at this price: see Rewards |
     """
 
     options_type = PlacementOptions

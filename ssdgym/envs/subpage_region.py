@@ -15,7 +15,7 @@ from ssdgym.enums import SubpageKind
 from ssdgym.envs.decision_env import DecisionEnv
 from ssdgym.envs.decisions import Decision, Options, basic_spec, victims_of, with_victims
 from ssdgym.envs.features import Setting
-from ssdgym.envs.rewards.credit import price_of
+from ssdgym.envs.rewards.credit import checked_price
 from ssdgym.envs.rewards.sector_credit import SectorCredits
 from ssdgym.envs.vector import vectorized
 from ssdgym.errors import SsdgymError, shown
@@ -47,6 +47,10 @@ class RegionDecision(Decision):
     def __init__(self, decides: str, victims: str, price: float | None = None) -> None:
         if decides not in DUE:
             raise SsdgymError(f"decides must be one of {', '.join(DUE)}, not {shown(decides)}.")
+        if price is not None and decides != "both":
+            raise SsdgymError(
+                "credit needs all decisions about a sector; set decides to both, or leave credit out."
+            )
         self.due = DUE[decides]
         self.policy = victims_of(victims)
         self.price = price
@@ -100,14 +104,14 @@ class SubpageRegionOptions(Options):
     workload: Any = "small_mixed"
     decides: str = "both"
     victims: str = "greedy"
-    credit: Mapping[str, Any] | None = None
+    credit: float | None = None
 
     default_objective: ClassVar[Mapping[str, float]] = {"flash_time": 1.0}
     default_reward: ClassVar[Mapping[str, str]] = {"baseline": "greedy"}
 
     def decision(self) -> RegionDecision:
         """Return the `Decision` that has the values of these arguments."""
-        return RegionDecision(self.decides, self.victims, price_of(self.credit, "sector"))
+        return RegionDecision(self.decides, self.victims, checked_price(self.credit))
 
 
 class SubpageRegionEnv(DecisionEnv):
@@ -152,10 +156,11 @@ class SubpageRegionEnv(DecisionEnv):
     baseline is subFTL's own rules with greedy victims. Price and unit are both its mean cost per host page
     (sector). A return of r means that the agent has saved the baseline's flash time of r host pages.
 
-    `credit={"kind": "sector", "price": p}` adds the cost of each single decision to the infos, as in
-    `PlacementEnv`, and changes nothing else. The cost is the feature `way_time`, plus p if the action is 0,
-    for the GC of the main area. The decision after a `flushes` for the region is the first `collected` about
-    one of its sectors; there is none if all are written again first, or move with their group.
+    `credit=p` adds the cost of each single decision to the infos, as in `PlacementEnv`, and changes nothing
+    else. The cost is the feature `way_time`, plus p if the decision programs a group to the main area, for
+    later GC there. After an action 1 the next decision is the first `collected` about one of its sectors;
+    there is none if all are written again first, or move to the main area with their group. An eviction
+    without a decision costs no decision anything. `credit` requires `decides="both"`.
 
     ## Episode End
     An episode ends after `horizon` host pages (sectors). The sectors that a request writes in a group are
@@ -168,7 +173,7 @@ class SubpageRegionEnv(DecisionEnv):
     | `workload` | see `DecisionEnv` | `"small_mixed"` | a workload of small writes |
     | `decides` | str | `"both"` | `flushes`, `collected` or `both`; subFTL's rule decides all else |
     | `victims` | str | `"greedy"` | policy that chooses the blocks to erase in the main area |
-    | `credit` | mapping or `None` | `None` | report the cost of each decision: see Rewards |
+    | `credit` | float or `None` | `None` | report the cost of each decision, at this price: see Rewards |
     """
 
     options_type = SubpageRegionOptions

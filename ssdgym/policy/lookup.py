@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copyreg
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from ssdgym.config.ftl import FtlConfig, ftl_model
 from ssdgym.config.loading import Source
 from ssdgym.engine.decisions import PLACE, no_rules
 from ssdgym.errors import SsdgymError, shown
-from ssdgym.own_code import spec_of
 from ssdgym.policy.names import DEFAULT, hint, parse_policy
 from ssdgym.policy.on_device import BESIDE, rules_on, with_rules
 from ssdgym.policy.policy import Policy
@@ -61,7 +61,7 @@ def _joined(text: str, alias: Alias | None = None) -> Policy:
             one = len(parts) == 1 and not alias
             what = f"policy {name}" if one else f"{where}: rule {name}"
             module = name.removesuffix(".py")
-            if module.isidentifier() and spec_of(module):
+            if Path(f"{module}.py").is_file():
                 raise SsdgymError(f"{what} is a module; name one of its rules, {module}:RULE.")
             known = registered_policies() if one else registered_rules("victim", *BESIDE)
             raise SsdgymError(f"{what} does not exist; {hint(name, known)}")

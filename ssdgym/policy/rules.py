@@ -234,7 +234,10 @@ class Rule:
     def address(self) -> int:
         """Address of the function, compiled at first use; SsdgymError if the function cannot be compiled."""
         if not self.compiled:
-            raise SsdgymError(f"policy {self.name} cannot be plain Python here; leave compiled=False out.")
+            raise SsdgymError(
+                f"policy {self.name} is plain Python, which cannot run inside the engine; leave out "
+                "compiled=False."
+            )
         assert self.function is not None, "the engine has the code of this rule"
         return self._address(self.function, ABOUT[self.kind].shape)
 

@@ -49,7 +49,7 @@ def arguments(model: DeviceConfig | None = None, **changes: Any) -> dict[str, An
         "preconditioning": "none",
         "streams": None,
         "reward": "plain",
-        "credit": {"kind": "page", "price": model.logical_pages * RENT},
+        "credit": model.logical_pages * RENT,
         **changes,
     }
 
@@ -243,9 +243,10 @@ def test_pickled__in_the_middle_of_an_episode__goes_on_with_the_same_credits() -
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"credit": {"kind": "page"}}, 'credit must be None or {"kind": "page", "price": 10.0}'),
-        ({"credit": 10.0}, 'credit must be None or {"kind": "page", "price": 10.0}, not 10.0'),
-        ({"credit": {"kind": "page", "price": -1}}, "credit.price must be a number from 0 up, not -1"),
+        ({"credit": {"price": 1}}, "credit must be None or a price, a number from 0 up, not {'price': 1}"),
+        ({"credit": True}, "credit must be None or a price, a number from 0 up, not True"),
+        ({"credit": -1}, "credit must be None or a price, a number from 0 up, not -1"),
+        ({"credit": float("nan")}, "a number from 0 up, not nan"),
         ({"per": "request"}, "per = 'request' takes one for several; set per to 'page'"),
         ({"ftl": {"levelling": "dual_pool"}}, "about which there is no decision to credit; leave credit or"),
     ],
@@ -296,11 +297,34 @@ def test_buffer__joins_what_was_seen_and_done_to_what_it_cost(mode: str | None) 
     assert {tuple(row) for row in drawn.seen} <= {tuple(row) for row in found.seen}
 
 
+def test_buffer__some_environments_reset__keeps_the_decisions_of_the_others() -> None:
+    envs = PlacementVectorEnv(2, **arguments(preconditioning="workload"), autoreset_mode="Disabled")
+    _, infos = envs.reset(seed=SEED)
+    buffer, joined, own = CreditBuffer(5000, (2,)), 0, np.zeros(2, int)
+    for step in range(600):
+        own[1] = step
+        buffer.note(infos, np.column_stack([[0, 1], own]), np.zeros(2, int))
+        *_, infos = envs.step(np.full(2, step % 2))
+        buffer.join(infos)
+        for credit in infos["credits"][1]:
+            joined += 1
+            found = buffer.newest(1 + len(infos["credits"][1]))
+            assert [1.0, credit.decision] in found.seen.tolist()
+        if step % 50 == 49:
+            _, infos = envs.reset(options={"reset_mask": np.array([True, False])})
+    assert joined > 50
+
+
 def test_buffer__full__keeps_the_newest() -> None:
     buffer = CreditBuffer(3, ())
     for k in range(5):
         buffer.note({"decision": k}, np.float32(k), k)
-    buffer.join({"credits": [Credit(0, 1.0, 4), Credit(1, 0.5, -1), Credit(2, 0.0, -1), Credit(3, 2.0, -1)]})
+    buffer.join(
+        {
+            "decision": 5,
+            "credits": [Credit(0, 1.0, 4), Credit(1, 0.5, -1), Credit(2, 0.0, -1), Credit(3, 2.0, -1)],
+        }
+    )
     assert (len(buffer), buffer.joined) == (3, 4)
     assert buffer.newest(2).seen.tolist() == [2.0, 3.0]
     assert buffer.newest(9).costs.tolist() == [0.5, 0.0, 2.0]

@@ -115,6 +115,7 @@ def test_speedupgc__proposed_beside_another_placement__the_map_of_its_compiled_r
     assert np.array_equal(env.episodes.state.logical[0], sim.state.logical[0])
 
 
+@pytest.mark.usefixtures("own_registrations")
 def test_decision_candidates__proposers_of_one_place__are_counted_once() -> None:
     name = "candidates_for_test"
 

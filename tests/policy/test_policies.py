@@ -149,7 +149,9 @@ def test_decorator__returns_the_function_unchanged() -> None:
 
 
 def test_plain_python_policy__has_no_compiled_code() -> None:
-    with pytest.raises(SsdgymError, match="policy plain cannot be plain Python here; leave"):
+    with pytest.raises(
+        SsdgymError, match="policy plain is plain Python, which cannot run inside the engine; leave"
+    ):
         _ = Rule("victim", "plain", last_block, "a test", compiled=False).address
 
 

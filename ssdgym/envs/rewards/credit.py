@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,20 +38,17 @@ class Credit(NamedTuple):
     following: int
 
 
-def price_of(credit: Any, kind: str) -> float | None:
-    """Return the price in the argument `credit` of an environment, or None if `credit` is None.
+def checked_price(credit: Any) -> float | None:
+    """Return the argument `credit` of an environment, a price.
 
     Raises:
-        SsdgymError: `credit` is not of the form `{"kind": kind, "price": 10.0}`.
+        SsdgymError: `credit` is neither None nor a number from 0 up.
     """
     if credit is None:
         return None
-    if not isinstance(credit, Mapping) or set(credit) != {"kind", "price"} or credit["kind"] != kind:
-        raise SsdgymError(f'credit must be None or {{"kind": "{kind}", "price": 10.0}}, not {shown(credit)}.')
-    price = credit["price"]
-    if isinstance(price, bool) or not isinstance(price, (int, float)) or not 0 <= price < np.inf:
-        raise SsdgymError(f"credit.price must be a number from 0 up, not {shown(price)}.")
-    return float(price)
+    if isinstance(credit, bool) or not isinstance(credit, Real) or not 0 <= credit < np.inf:
+        raise SsdgymError(f"credit must be None or a price, a number from 0 up, not {shown(credit)}.")
+    return float(credit)
 
 
 def credit_tracker(kinds: Sequence[int], devices: Sequence[DeviceConfig]) -> str:
@@ -149,8 +147,8 @@ class Transitions(NamedTuple):
         seen: (m, ...) float32, the observation at each decision.
         actions: (m,) int64, the action.
         costs: (m,) float32, the cost of the decision.
-        following: (m, ...) float32, the observation at the next decision about the page; 0 where `done`.
-        done: (m,) bool, whether no decision about the page follows, because it was overwritten or trimmed.
+        following: (m, ...) float32, the observation at the next decision about the data; 0 where `done`.
+        done: (m,) bool, whether no decision about the data follows.
     """
 
     seen: np.ndarray
@@ -168,7 +166,7 @@ class CreditBuffer:
         buffer.join(infos)  # after the step
 
     The infos may be those of a single environment, or of a vector environment in any autoreset mode. The
-    buffer stores a decision until its credit is known, at most one decision for each physical page. It
+    buffer stores a decision until its credit is known: at most one for each physical page or sector. It
     ignores credits of decisions that `note` has not stored.
 
     Args:
@@ -190,6 +188,8 @@ class CreditBuffer:
         )
         #: Decisions without credit so far: observation and action, by environment and number of the decision.
         self._open: defaultdict[int, dict[int, tuple[np.ndarray, int]]] = defaultdict(dict)
+        #: Number of the decision that is due, by environment.
+        self._due: list[int] = []
 
     def note(self, infos: Mapping[str, Any], seen: np.ndarray, actions: Any) -> None:
         """Store the observations and actions of the decisions that are due.
@@ -199,7 +199,7 @@ class CreditBuffer:
             seen: observations, float32 (n, *shape); for a single environment of shape `shape`.
             actions: chosen actions (n,), or a number for a single environment.
         """
-        decisions = np.atleast_1d(infos["decision"]).tolist()
+        decisions = self._due_in(infos)
         seen = np.array(seen, np.float32).reshape(len(decisions), *self._kept.seen.shape[1:])
         for i, (decision, action) in enumerate(zip(decisions, np.atleast_1d(actions).tolist(), strict=True)):
             if decision == 0:  # a new episode begins: open decisions of the last one get no credit
@@ -208,12 +208,22 @@ class CreditBuffer:
 
     def join(self, infos: Mapping[str, Any]) -> None:
         """Make a transition of each credit in the infos of a step, and of each in its `final_info`."""
+        self._due_in(infos)
         for found in (infos.get("final_info", {}), infos):
             credits = found.get("credits", [])
             for i, own in enumerate(credits if isinstance(credits, np.ndarray) else [credits]):
                 for credit in own or ():
                     if credit.decision in self._open[i]:
                         self._join(self._open[i], credit)
+
+    def _due_in(self, infos: Mapping[str, Any]) -> list[int]:
+        """Return the number of the decision due in each environment; a masked reset gives some only."""
+        decisions = np.atleast_1d(infos["decision"]).tolist()
+        given = zip(
+            infos.get("_decision", [True] * len(decisions)), decisions, self._due or decisions, strict=True
+        )
+        self._due = [decision if present else due for present, decision, due in given]
+        return self._due
 
     def _join(self, noted: dict[int, tuple[np.ndarray, int]], credit: Credit) -> None:
         kept, row = self._kept, self.joined % len(self._kept.done)

@@ -210,7 +210,7 @@ def _entry(results: Sequence[Result], policy: str, column: Column, intervals: bo
 
 
 def cautions(results: Sequence[Result]) -> list[str]:
-    """Return a warning for every policy that erased nothing or whose overflow exceeds `MUCH_OVERFLOW`."""
+    """Return warnings: which policies erased no block in a run, or overflowed more than `MUCH_OVERFLOW`."""
     worst: dict[str, float] = {}
     unerased: dict[str, None] = {}
     for result in side_by_side(results)[0]:
@@ -218,16 +218,18 @@ def cautions(results: Sequence[Result]) -> list[str]:
         worst[result.policy] = max(worst.get(result.policy, 0.0), share)
         if result.metrics.get("host_pages_written") and result.metrics.get("erases") == 0:
             unerased[result.policy] = None
-    return [
-        f"{policy}: no block was erased in a measured run, so its write amplification says nothing about "
-        "garbage collection; write more host pages, or precondition with workload."
-        for policy in unerased
-    ] + [
+    warnings = [
         f"{policy}: up to {share:.1%} of the relocated pages went to another stream than their own, since "
         "free blocks were short: the comparison is about space; raise gc.free_blocks or over_provisioning."
         for policy, share in worst.items()
         if share > MUCH_OVERFLOW
     ]
+    if unerased:
+        warnings.append(
+            f"{', '.join(unerased)}: at least one measured run erased no block; its write amplification says "
+            "nothing about garbage collection. Write more host pages, or precondition with workload."
+        )
+    return warnings
 
 
 def markdown_table(results: Sequence[Result]) -> str:

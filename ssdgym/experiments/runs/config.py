@@ -182,15 +182,18 @@ class ExperimentConfig(GridConfig):
 def load_experiment(source: Source, changes: Mapping[str, Any] | None = None) -> ExperimentConfig:
     """Load an experiment from a name (`configs/experiments`), a YAML path, a mapping or a model.
 
-    `changes` replaces fields. If it has fewer host pages and no warm-up, the warm-up shrinks in proportion.
+    `changes` replaces fields. If it lowers `host_pages` and does not set `warmup`, the warm-up shrinks in
+    proportion.
     """
     config = load_config(ExperimentConfig, source, "experiments")
     if not changes:
         return config
-    pages, fewer = config.host_pages, changes.get("host_pages")
-    shorter = {"warmup": config.warmup * fewer // pages} if pages and fewer and fewer < pages else {}
-    fields = {**config.model_dump(exclude_unset=True), **shorter, **changes}
-    return load_config(ExperimentConfig, fields, "experiments")
+    fields = {**config.model_dump(exclude_unset=True), **changes}
+    changed = load_config(ExperimentConfig, fields, "experiments")
+    before, now = config.host_pages, changed.host_pages
+    if "warmup" in changes or before is None or now is None or now >= before:
+        return changed
+    return changed.model_copy(update={"warmup": config.warmup * now // before})
 
 
 #: Default queue depth for workloads without arrival times.

@@ -172,8 +172,16 @@ def _chunks(stream: RequestStream, limit: int = sys.maxsize) -> Iterator[Request
 
 #: Arguments of environments that the run sets.
 _OF_THE_RUN = (
-    *("device", "ftl", "workload", "size_to_trace", "at_end", "horizon", "warmup"),
-    *("preconditioning", "preconditioning_seed", "autoreset_mode"),
+    "device",
+    "ftl",
+    "workload",
+    "size_to_trace",
+    "at_end",
+    "horizon",
+    "warmup",
+    "preconditioning",
+    "preconditioning_seed",
+    "autoreset_mode",
 )
 
 

@@ -203,7 +203,12 @@ def argument(training: TrainConfig, kwargs: dict[str, Any], name: str) -> Any:
 
 #: Fields of a workload that do not change which pages it writes in which order.
 _NOT_WRITES = {
-    *("requests", "interarrival_ns", "arrivals", "burst_requests", "burst_interarrival_ns", "read_fraction")
+    "requests",
+    "interarrival_ns",
+    "arrivals",
+    "burst_requests",
+    "burst_interarrival_ns",
+    "read_fraction",
 }
 
 

@@ -41,12 +41,18 @@ def test_every_named_experiment__is_valid(name: str) -> None:
         ({"host_pages": 1000}, 100),
         ({"host_pages": 500_000}, 50_000),
         ({"host_pages": 5_000_000}, 50_000),
+        ({"host_pages": "1000"}, 100),
         ({"host_pages": 1000, "warmup": 7}, 7),
         ({"seeds": 1}, 50_000),
     ],
 )
 def test_load_experiment__fewer_host_pages__shorten_the_warm_up(changes: dict[str, Any], warmup: int) -> None:
     assert load_experiment("evaluate", changes).warmup == warmup
+
+
+def test_load_experiment__negative_host_pages__are_refused() -> None:
+    with pytest.raises(SsdgymError, match="field host_pages must be greater than 0, not -5"):
+        load_experiment("evaluate", {"host_pages": -5})
 
 
 def test_suite__fewer_host_pages__shorten_the_warm_up() -> None:
