@@ -46,7 +46,7 @@ def checked_price(credit: Any) -> float | None:
     """
     if credit is None:
         return None
-    if isinstance(credit, bool) or not isinstance(credit, Real) or not 0 <= credit < np.inf:
+    if isinstance(credit, bool) or not isinstance(credit, Real) or not 0 <= float(credit) < np.inf:
         raise SsdgymError(f"credit must be None or a price, a number from 0 up, not {shown(credit)}.")
     return float(credit)
 
