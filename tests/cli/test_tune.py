@@ -146,7 +146,7 @@ def test_tune__one_trial_fails__the_others_end_and_the_best_agent_can_be_evaluat
     assert main(["tune", write_sweep(space=space, trials=1), "--out", str(out), "--json"]) == FAILED
     output = capfd.readouterr()
     found = json.loads(output.out)
-    assert output.err == ""
+    assert "2 of 2 trials: trial 1 (" in output.err and ") failed: " in output.err
     assert [trial["state"] for trial in found["trials"]] == ["finished", "failed"]
     assert "broken.csv: line 1" in found["trials"][1]["error"]
     assert "in _run_trial" in next(out.glob("ray/*/error.txt")).read_text()
