@@ -177,14 +177,16 @@ def run_stored(
 
 def report(results: Sequence[Result], learned: Sequence[str], out: Path) -> tuple[dict[str, Any], list[Any]]:
     """Write results, tables and figures, and compare `learned`; return the JSON and the parts to print."""
-    from ssdgym.experiments.report.files import write_report
-    from ssdgym.experiments.report.summary import cautions, long_names, side_by_side, tables, verdicts
+    from ssdgym.experiments.report.files import write_figures, write_tables
+    from ssdgym.experiments.report.summary import Shown, cautions, tables, verdicts
+    from ssdgym.experiments.results import write_results
     from ssdgym.experiments.runs.grid import write_timings
 
-    files = [*map(str, [*write_report(results, out, learned), write_timings(results, out)])]
-    sentences = verdicts(results, learned)
-    names = [f"{short} is {policy}." for short, policy in long_names(results).items()]
-    bold = side_by_side(results, learned)[1]
-    shown = [one.to_rich(bold) for one in tables(results)]
-    parts = [*shown, *sentences, *names, *cautions(results), "", *files]
+    shown = Shown.of(results, learned)
+    parquet, table = write_results(results, out / "results")
+    paths = [table, parquet, *write_tables(shown, out), *write_figures(shown, out, ["png"])]
+    files = [*map(str, [*paths, write_timings(results, out)])]
+    sentences, printed = verdicts(shown), [one.to_rich(shown.learned) for one in tables(shown)]
+    names = [f"{short} is {policy}." for short, policy in shown.names.items()]
+    parts = [*printed, *sentences, *names, *cautions(shown.results), "", *files]
     return {"results": [one.as_dict() for one in results], "verdicts": sentences, "files": files}, parts

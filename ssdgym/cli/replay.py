@@ -68,6 +68,7 @@ def report(results: Path, out_file: Path | None = None, figures: Path | None = N
         ssdgym report results/evaluate --figures paper/figures
     """
     from ssdgym.experiments.report.files import learned_of, write_figures, write_html_report, write_tables
+    from ssdgym.experiments.report.summary import Shown
     from ssdgym.experiments.results import find_results, read_results
     from ssdgym.files import writable_folder
 
@@ -80,7 +81,7 @@ def report(results: Path, out_file: Path | None = None, figures: Path | None = N
     paths = [write_html_report(found, path, results)]
     if figures is not None:
         writable_folder(figures)
-        paths += write_tables(found, figures, learned_of(found))
-        paths += write_figures(found, figures, learned_of(found))
+        shown = Shown.of(found, learned_of(found))
+        paths += [*write_tables(shown, figures), *write_figures(shown, figures)]
     files = [*map(str, paths)]
     show({"files": files}, files)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -31,7 +32,7 @@ from ssdgym.experiments.report.style import (
     marker_of,
     styled,
 )
-from ssdgym.experiments.report.summary import describe, side_by_side
+from ssdgym.experiments.report.summary import Shown, describe
 from ssdgym.experiments.results import Result
 from ssdgym.experiments.runs.spec import split_options
 from ssdgym.experiments.statistics import Estimate
@@ -198,20 +199,10 @@ def _fields(result: Result) -> dict[str, str]:
     return {name: value for name, equals, value in (text.partition("=") for text in texts) if equals}
 
 
-def _number(text: str | None) -> float | None:
-    try:
-        return float(text or "")
-    except ValueError:
-        return None
-
-
-def varied_fields(results: Sequence[Result]) -> Iterator[str]:
-    """Yield the device fields and FTL options that are numbers in all results and have several values."""
-    fields = [_fields(result) for result in results]
-    for name in dict.fromkeys(name for found in fields for name in found):
-        values = {_number(found.get(name)) for found in fields}
-        if None not in values and len(values) > 1:
-            yield name
+def varied_fields(results: Sequence[Result]) -> list[str]:
+    """Return the device fields and FTL options that are numbers in all results and have several values."""
+    numbers = pd.DataFrame(map(_fields, results)).apply(pd.to_numeric, errors="coerce")
+    return [name for name in numbers if numbers[name].notna().all() and numbers[name].nunique() > 1]
 
 
 @styled()
@@ -259,19 +250,19 @@ class ReportFigure:
     figure: Figure
 
 
-def report_figures(results: Sequence[Result], learned: Sequence[str] = ()) -> Iterator[ReportFigure]:
+def report_figures(shown: Shown) -> Iterator[ReportFigure]:
     """Yield the figures for which the results have data, in the order of a report."""
-    results, learned = side_by_side(as_run := results, learned)
+    results, learned = shown.results, shown.learned
     numbers = describe(len({result.seed for result in results}), 1, "as a bar")
-    if any(measured(found.results, WRITE_AMPLIFICATION) for found in groups_of(results)):
+    if any(measured(found.results, WRITE_AMPLIFICATION) for found in shown.groups):
         yield ReportFigure(
             WRITE_AMPLIFICATION,
             "Write amplification",
             f"{numbers} Less is better; the axes of the panels begin and end where their numbers do.",
             interval_figure(results, learned=learned),
         )
-    for field in varied_fields(as_run):
-        if (curve := curve_figure(as_run, field)) is not None:
+    for field in varied_fields(shown.runs):
+        if (curve := curve_figure(shown.runs, field)) is not None:
             yield ReportFigure(
                 f"curve_{field.replace('.', '_')}",
                 f"Write amplification over {field}",

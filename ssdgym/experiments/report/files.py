@@ -19,63 +19,34 @@ from ssdgym.experiments.report.comparison import (
     TaskGroup,
     advantage,
     best_heuristic,
-    groups_of,
     measured,
     policies_of,
 )
 from ssdgym.experiments.report.figures import report_figures
 from ssdgym.experiments.report.style import FORMATS, inline_svg, save_figure
-from ssdgym.experiments.report.summary import (
-    cautions,
-    long_names,
-    markdown_table,
-    side_by_side,
-    tables,
-    verdicts,
-)
+from ssdgym.experiments.report.summary import Shown, markdown_table, cautions, tables, verdicts
 from ssdgym.experiments.report.tables import Entry, Table
-from ssdgym.experiments.results import Result, listed, write_results
+from ssdgym.experiments.results import Result, listed
 from ssdgym.experiments.runs.spec import Spec, read_spec
 from ssdgym.files import write_atomically
 
 
-def write_report(results: Sequence[Result], folder: Path, learned: Sequence[str] = ()) -> list[Path]:
-    """Write `results.parquet`, `results.csv`, tables and figures into `folder`; return the paths.
-
-    Args:
-        results: results of a whole grid.
-        folder: an existing folder.
-        learned: names of learned policies. Figures highlight them; verdicts compare them with heuristics.
-
-    Raises:
-        SsdgymError: the folder cannot be written.
-    """
-    parquet, table = write_results(results, folder / "results")
-    texts = write_tables(results, folder, learned)
-    return [table, parquet, *texts, *write_figures(results, folder, learned, formats=("png",))]
-
-
-def write_tables(results: Sequence[Result], folder: Path, learned: Sequence[str] = ()) -> list[Path]:
+def write_tables(shown: Shown, folder: Path) -> list[Path]:
     """Write `results.md` (tables, and verdicts on learned policies) and `results.tex`; return both paths."""
     markdown, latex = folder / "results.md", folder / "results.tex"
-    remarks = [*verdicts(results, learned), *_left_out(results), *cautions(results)]
-    remarks += [f"`{short}`: `{policy}`" for short, policy in long_names(results).items()]
-    text = "\n".join([markdown_table(results), *(f"- {line}" for line in remarks), ""])
+    remarks = [*verdicts(shown), *_left_out(shown), *cautions(shown.results)]
+    remarks += [f"`{short}`: `{policy}`" for short, policy in shown.names.items()]
+    text = "\n".join([markdown_table(shown), *(f"- {line}" for line in remarks), ""])
     write_atomically(markdown, text.encode())
-    write_atomically(latex, "\n".join(table.to_latex() for table in tables(results)).encode())
+    write_atomically(latex, "\n".join(table.to_latex() for table in tables(shown)).encode())
     return [markdown, latex]
 
 
-def write_figures(
-    results: Sequence[Result],
-    folder: Path,
-    learned: Sequence[str] = (),
-    formats: Sequence[str] = FORMATS,
-) -> list[Path]:
+def write_figures(shown: Shown, folder: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
     """Write every figure of `report_figures` in all formats; return the paths."""
     return [
         save_figure(found.figure, folder / f"{found.name}.{file_format}")
-        for found in report_figures(results, learned)
+        for found in report_figures(shown)
         for file_format in formats
     ]
 
@@ -108,17 +79,15 @@ def write_html_report(
     """
     if not results:
         raise SsdgymError(f"{folder}: there are no results to report; evaluate something first")
-    rows = [*policies_of(side_by_side(results)[0]), *long_names(results).values()]
+    shown = Shown.of(results, learned_of(results) if learned is None else learned)
+    rows = [*policies_of(shown.results), *shown.names.values()]
     for policies, known in ((learned or (), policies_of(results)), ([reference] if reference else (), rows)):
         for policy in policies:
             if policy not in known:
                 raise SsdgymError(
                     f"{folder}: has no results of the policy {policy!r}; choose from {', '.join(known)}"
                 )
-    names = long_names(results)
-    if reference in names.values():
-        reference = next(short for short, policy in names.items() if policy == reference)
-    page = _page(results, folder, learned_of(results) if learned is None else learned, reference)
+    reference = next((short for short, policy in shown.names.items() if policy == reference), reference)
     environment = Environment(
         loader=PackageLoader(__package__, "."),
         autoescape=True,
@@ -127,7 +96,9 @@ def write_html_report(
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    write_atomically(path, environment.get_template("report.html.j2").render(page).encode())
+    write_atomically(
+        path, environment.get_template("report.html.j2").render(_page(shown, folder, reference)).encode()
+    )
     return path
 
 
@@ -143,25 +114,20 @@ def learned_of(results: Sequence[Result]) -> list[str]:
     return policies_of([result for result in results if result.objective or result.policy in agents])
 
 
-def _page(
-    results: Sequence[Result], folder: Path, learned: Sequence[str], reference: str | None
-) -> dict[str, Any]:
+def _page(shown: Shown, folder: Path, reference: str | None) -> dict[str, Any]:
     """Return the values by name that the template `report.html.j2` shows."""
-    found = tables(results, intervals=True)
-    group = groups_of(side_by_side(results)[0])[-1]
+    results, found, group = shown.runs, tables(shown, intervals=True), shown.groups[-1]
     if len(policies_of(group.results)) > 1 and len(group.seeds) > 1 and _has_ratios(group):
         found.append(_advantage_table(group, reference or str(best_heuristic(group.results, ours=()))))
     return {
         "title": folder.resolve().name,
         "facts": list(_facts(results)),
-        "remarks": [*_remarks(results, group), *_left_out(results), *cautions(results)],
-        "verdicts": verdicts(results, learned),
+        "remarks": [*_remarks(results, group), *_left_out(shown), *cautions(shown.results)],
+        "verdicts": verdicts(shown),
         "tables": found,
-        "learned": side_by_side(results, learned)[1],
-        "names": long_names(results),
-        "figures": [
-            (figure, inline_svg(figure.figure, figure.name)) for figure in report_figures(results, learned)
-        ],
+        "learned": shown.learned,
+        "names": shown.names,
+        "figures": [(figure, inline_svg(figure.figure, figure.name)) for figure in report_figures(shown)],
         "devices": _configurations(results, "device"),
         "workloads": _configurations(results, "workload"),
         "assumed": {result.workload: result.assumed for result in results if result.assumed},
@@ -194,10 +160,9 @@ def _facts(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
     yield "engine hash", listed(result.engine_hash for result in results) or "unknown"
 
 
-def _left_out(results: Sequence[Result]) -> list[str]:
+def _left_out(shown: Shown) -> list[str]:
     """Return a sentence for each policy or group of seeds that tables and figures leave out."""
-    groups = groups_of(side_by_side(results)[0])
-    return list(dict.fromkeys(sentence for group in groups for sentence in group.left_out))
+    return list(dict.fromkeys(sentence for group in shown.groups for sentence in group.left_out))
 
 
 def _remarks(results: Sequence[Result], group: TaskGroup) -> Iterator[str]:

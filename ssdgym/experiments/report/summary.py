@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 from ssdgym.experiments.report.comparison import (
     WRITE_AMPLIFICATION,
@@ -25,92 +27,100 @@ from ssdgym.experiments.runs.spec import ftl_label, split_options
 #: FTL options whose value is enough to name an FTL.
 _WORDS = ("kind", "mapping")
 
-#: A device and a workload.
-Place = tuple[str, str]
+
+class Ftl(NamedTuple):
+    """The FTL of a result, among the FTLs on the same device and workload.
+
+    The options `kind` and `mapping` are written as their values, such as `cgm` or `page`. If no other FTL has
+    these values, other options are left out. An FTL without options of its own is `default`.
+
+    Attributes:
+        name: the options that not all FTLs share; empty if device and workload have a single FTL.
+        shared: the options that all FTLs share, as text.
+        own: the other options, by dotted name.
+    """
+
+    name: str
+    shared: str
+    own: dict[str, str]
 
 
-def side_by_side(results: Sequence[Result], learned: Collection[str] = ()) -> tuple[list[Result], list[str]]:
-    """Return results with short names of policies and FTLs, and the short names of learned policies.
+def ftls_of(results: Sequence[Result]) -> list[Ftl]:
+    """Return the FTL of each result."""
+    places: dict[tuple[str, str], dict[str, Ftl]] = {}
+    for result in results:
+        places.setdefault((result.device, result.workload), {})[result.ftl] = Ftl("", "", {})
+    for ftls in places.values():
+        pairs = {text: {option.partition("=")[::2] for option in split_options(text)} for text in ftls}
+        shared = set.intersection(*pairs.values())
+        own = {text: dict(sorted(options - shared)) for text, options in pairs.items()}
+        words = {text: [of[name] for name in _WORDS if name in of] for text, of in own.items()}
+        for text, options in own.items():
+            name = words[text]
+            if not name or list(words.values()).count(name) > 1:
+                name = name + [f"{key}={value}" for key, value in options.items() if key not in _WORDS]
+            label = " ".join(name) or "default" if len(ftls) > 1 else ""
+            ftls[text] = Ftl(label, ftl_label(tuple(shared)), options)
+    return [places[result.device, result.workload][result.ftl] for result in results]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Results under the names that tables and figures show.
 
     If there are several FTLs on a device and workload, names of policies begin with the name of the FTL,
     which replaces the name of a single policy. Options common to all FTLs remain part of the task. An FTL
     with larger logical pages than another counts a page of which the host writes a part as a whole page, so
     its write amplification is left out if it made read-modify-writes.
+
+    Attributes:
+        runs: the results as they were run.
+        results: the same results in the same order, with short names of policies and FTLs.
+        ftls: the FTL of each result.
+        learned: short names of learned policies.
+        names: by short names, the full names of policies or the options in which FTLs differ.
     """
-    shared, finest = _shared(results), dict[Place, float]()
-    for result in results:
-        finest[_place(result)] = max(finest.get(_place(result), 0), _logical_pages(result))
-    is_single = len({result.policy for result in results}) == 1
-    shown, ftls = [], ftl_names(results)
-    short = {} if any(ftls) else short_names(policies_of(results))
-    for result, name in zip(results, ftls, strict=True):
-        result = replace(result, policy=short.get(result.policy, result.policy))
-        if name:
-            metrics = dict(result.metrics)
-            if metrics.get("rmw_reads", 0) > 0 and _logical_pages(result) < finest[_place(result)]:
-                metrics.pop(WRITE_AMPLIFICATION, None)
-            label = name if is_single else f"{name}, {result.policy}"
-            common = ftl_label(tuple(shared[_place(result)].items()))
-            result = replace(result, policy=label, ftl=common, metrics=metrics)
-        shown.append(result)
-    labels = [new.policy for old, new in zip(results, shown, strict=True) if old.policy in learned]
-    return shown, list(dict.fromkeys(labels))
 
+    runs: Sequence[Result]
+    results: Sequence[Result]
+    ftls: Sequence[Ftl]
+    learned: Sequence[str]
+    names: dict[str, str]
 
-def long_names(results: Sequence[Result]) -> dict[str, str]:
-    """Return, by short names in tables, the full names of policies or the options in which FTLs differ."""
-    names = ftl_names(results)
-    if not any(names):
-        return {short: name for name, short in short_names(policies_of(results)).items() if short != name}
-    shared = _shared(results)
-    own = (_options(result.ftl).items() - shared[_place(result)].items() for result in results)
-    options = dict(zip(names, map(sorted, own), strict=True))
-    return {name: ftl_label(tuple(of)) for name, of in options.items() if len(of) > len(name.split())}
+    @classmethod
+    def of(cls, runs: Sequence[Result], learned: Collection[str] = ()) -> Shown:
+        """Return results as they are shown; `learned` are full names of policies."""
+        ftls, policies = ftls_of(runs), policies_of(runs)
+        if any(ftl.name for ftl in ftls):
+            short = {policy: policy for policy in policies}
+            several = (ftl for ftl in ftls if len(ftl.own) > len(ftl.name.split()))
+            names = {ftl.name: ftl_label(tuple(ftl.own.items())) for ftl in several}
+        else:
+            short = short_names(policies)
+            names = {own: policy for policy, own in short.items() if own != policy}
+        finest: dict[tuple[str, str], float] = {}
+        for run in runs:
+            place = run.device, run.workload
+            finest[place] = max(finest.get(place, 0), run.metrics.get("logical_pages", 0))
+        results = []
+        for run, ftl in zip(runs, ftls, strict=True):
+            result = replace(run, policy=short[run.policy])
+            if ftl.name:
+                metrics = dict(run.metrics)
+                is_coarse = metrics.get("logical_pages", 0) < finest[run.device, run.workload]
+                if is_coarse and metrics.get("rmw_reads", 0) > 0:
+                    metrics.pop(WRITE_AMPLIFICATION, None)
+                label = ftl.name if len(policies) == 1 else f"{ftl.name}, {run.policy}"
+                result = replace(result, policy=label, ftl=ftl.shared, metrics=metrics)
+            results.append(result)
+        pairs = zip(runs, results, strict=True)
+        labels = dict.fromkeys(new.policy for old, new in pairs if old.policy in learned)
+        return cls(runs, results, ftls, list(labels), names)
 
-
-def ftl_names(results: Sequence[Result]) -> list[str]:
-    """Return for each result a name of its FTL: the options that not all FTLs on device and workload share.
-
-    The options `kind` and `mapping` are written as their values, such as `cgm` or `page`. If no other FTL has
-    these values, other options are left out. An FTL without such options is `default`. The name is empty if
-    device and workload have a single FTL.
-    """
-    shared, own = _shared(results), dict[Place, dict[str, dict[str, str]]]()
-    for result in results:
-        given = dict(sorted(_options(result.ftl).items() - shared[_place(result)].items()))
-        own.setdefault(_place(result), {})[result.ftl] = given
-    names = []
-    for result in results:
-        ftls = own[_place(result)]
-        words = {text: [given[name] for name in _WORDS if name in given] for text, given in ftls.items()}
-        name = words[result.ftl]
-        if not name or list(words.values()).count(name) > 1:
-            name = name + [f"{key}={value}" for key, value in ftls[result.ftl].items() if key not in _WORDS]
-        names.append(" ".join(name) or "default" if len(ftls) > 1 else "")
-    return names
-
-
-def _place(result: Result) -> Place:
-    return result.device, result.workload
-
-
-def _logical_pages(result: Result) -> float:
-    return float(result.metrics.get("logical_pages", 0))
-
-
-def _options(text: str) -> dict[str, str]:
-    """Return the FTL options of a result by name; nested options have dotted names."""
-    return {name: value for name, _, value in (option.partition("=") for option in split_options(text))}
-
-
-def _shared(results: Iterable[Result]) -> dict[Place, dict[str, str]]:
-    """Return, by device and workload, the options that all FTLs have in common, with their values."""
-    shared: dict[Place, dict[str, str]] = {}
-    for result in results:
-        given = _options(result.ftl)
-        kept = shared.setdefault(_place(result), given)
-        shared[_place(result)] = dict(kept.items() & given.items())
-    return shared
+    @cached_property
+    def groups(self) -> list[TaskGroup]:
+        """The groups of comparable results."""
+        return groups_of(self.results)
 
 
 #: Largest share of relocated pages that may go to another stream than their own without a warning.
@@ -164,21 +174,21 @@ def describe(seeds: int, tasks: int, where: str) -> str:
     return f"{what}; {where} the 95 % interval of a bootstrap stratified by task."
 
 
-def tables(results: Sequence[Result], *, intervals: bool = False) -> list[Table]:
+def tables(shown: Shown, *, intervals: bool = False) -> list[Table]:
     """Return one table per task and, if there are several tasks, one over all tasks.
 
     Rows are sorted by write amplification, the smallest first; each FTL has its own rows. Every number is the
     interquartile mean over seeds, averaged over tasks. Intervals are from a bootstrap stratified by task.
 
     Args:
-        results: results of a grid.
+        shown: results of a grid.
         intervals: whether every number has an interval; otherwise only write amplification has one.
     """
     heading, title = "policy", "{}"
-    if any(ftl_names(results)):
-        policies = policies_of(results)
+    if any(ftl.name for ftl in shown.ftls):
+        policies = policies_of(shown.runs)
         heading, title = ("FTL", f"{{}}, {policies[0]}") if len(policies) == 1 else ("FTL, policy", "{}")
-    groups = [group for group in groups_of(side_by_side(results)[0]) if group.results]
+    groups = [group for group in shown.groups if group.results]
     return [_table(group, title.format(group.title), heading, intervals) for group in groups]
 
 
@@ -213,7 +223,7 @@ def cautions(results: Sequence[Result]) -> list[str]:
     """Return warnings: which policies erased no block in a run, or overflowed more than `MUCH_OVERFLOW`."""
     worst: dict[str, float] = {}
     unerased: dict[str, None] = {}
-    for result in side_by_side(results)[0]:
+    for result in results:
         share = result.metrics.get("overflow_share") or 0.0
         worst[result.policy] = max(worst.get(result.policy, 0.0), share)
         if result.metrics.get("host_pages_written") and result.metrics.get("erases") == 0:
@@ -232,25 +242,22 @@ def cautions(results: Sequence[Result]) -> list[str]:
     return warnings
 
 
-def markdown_table(results: Sequence[Result]) -> str:
+def markdown_table(shown: Shown) -> str:
     """Return the tables as Markdown, each with a heading and a caption."""
-    return "\n".join(line for table in tables(results) for line in table.to_section())
+    return "\n".join(line for table in tables(shown) for line in table.to_section())
 
 
-def verdicts(results: Sequence[Result], learned: Sequence[str]) -> list[str]:
+def verdicts(shown: Shown) -> list[str]:
     """Return a sentence per FTL, group of tasks and learned policy: how it compares to the best heuristic."""
-    names = ftl_names(results)
-    shown, ours = side_by_side(results, learned)
-    sentences = []
-    for name in dict.fromkeys(names):
-        for group in groups_of([result for result, its in zip(shown, names, strict=True) if its == name]):
-            if not measured(group.results, WRITE_AMPLIFICATION):
-                continue
-            best = best_heuristic(group.results, ours)
-            if best is not None:
-                sentences += [
-                    f"{group.title}: {verdict(advantage(group.results, policy, best))}"
-                    for policy in ours
-                    if policy in policies_of(group.results)
-                ]
-    return sentences
+    of_ftl: dict[str, list[Result]] = {}
+    for result, ftl in zip(shown.results, shown.ftls, strict=True):
+        of_ftl.setdefault(ftl.name, []).append(result)
+    return [
+        f"{group.title}: {verdict(advantage(group.results, policy, best))}"
+        for results in of_ftl.values()
+        for group in groups_of(results)
+        if measured(group.results, WRITE_AMPLIFICATION)
+        if (best := best_heuristic(group.results, shown.learned)) is not None
+        for policy in shown.learned
+        if policy in policies_of(group.results)
+    ]

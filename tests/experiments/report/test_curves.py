@@ -10,7 +10,7 @@ import pytest
 from ssdgym.experiments.report.comparison import short_names
 from ssdgym.experiments.report.figures import curve_figure, report_figures, varied_fields
 from ssdgym.experiments.report.files import write_html_report
-from ssdgym.experiments.report.summary import markdown_table
+from ssdgym.experiments.report.summary import Shown, markdown_table
 from ssdgym.experiments.results import Result
 
 LONG = "cost_benefit(since_close=1)+td_lifetime"
@@ -46,7 +46,7 @@ def test_curve__has_the_means_over_the_values_in_order() -> None:
     drawn = [(list(line.get_xdata()), list(line.get_ydata())) for line in lines.values()]
     assert drawn == [([0.1, 0.25], [10, 4]), ([0.1, 0.25], [10.5, 4.5])]
     assert axes.get_xlabel() == FIELD
-    assert f"curve_{FIELD.replace('.', '_')}" in [found.name for found in report_figures(results)]
+    assert f"curve_{FIELD.replace('.', '_')}" in [found.name for found in report_figures(Shown.of(results))]
 
 
 @pytest.mark.parametrize("results", [runs(0.1), [replace(one, device="demo") for one in runs(0.1, 0.25)]])
@@ -76,7 +76,7 @@ def test_short_names__are_the_last_parts__whole_where_two_end_alike() -> None:
 
 def test_report__shows_short_names__and_what_they_stand_for(tmp_path: Path) -> None:
     results = runs(0.1)
-    assert "| td_lifetime |" in markdown_table(results)
+    assert "| td_lifetime |" in markdown_table(Shown.of(results))
     path = write_html_report(results, tmp_path / "report.html", tmp_path, reference=LONG)
     page = path.read_text(encoding="utf-8")
     assert ">td_lifetime</th>" in page and f"<b>td_lifetime</b> is {LONG}" in page

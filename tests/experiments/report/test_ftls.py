@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ssdgym.experiments.report.summary import ftl_names, long_names, side_by_side
+from ssdgym.experiments.report.summary import Shown, ftls_of
 from ssdgym.experiments.results import Result
 
 
@@ -36,13 +36,13 @@ def of(
     ],
 )
 def test_ftl_names__say_what_differs(ftls: list[str], names: list[str]) -> None:
-    assert ftl_names([of(ftl) for ftl in ftls]) == names
+    assert [ftl.name for ftl in ftls_of([of(ftl) for ftl in ftls])] == names
 
 
 def test_long_names__an_ftl_whose_name_leaves_options_out() -> None:
     ftls = ["kind=cgm,timing=none", "gc.free_blocks=4,mapping=page,timing=none"]
-    assert long_names([of(ftl) for ftl in ftls]) == {"page": "gc.free_blocks=4,mapping=page"}
-    assert long_names([of(ftl) for ftl in ("kind=cgm", "kind=fgm")]) == {}
+    assert Shown.of([of(ftl) for ftl in ftls]).names == {"page": "gc.free_blocks=4,mapping=page"}
+    assert Shown.of([of(ftl) for ftl in ("kind=cgm", "kind=fgm")]).names == {}
 
 
 def test_ftl_names__an_option_that_comes_with_the_workload__is_no_difference() -> None:
@@ -52,8 +52,8 @@ def test_ftl_names__an_option_that_comes_with_the_workload__is_no_difference() -
         for work, depth in (("zipf", ",queue_depth=32"), ("hm_0", ""))
         for ftl in ("kind=cgm", "kind=fgm")
     ]
-    assert ftl_names(results) == ["cgm", "fgm", "cgm", "fgm"]
-    assert ftl_names([of("queue_depth=32"), of("", "hm_0")]) == ["", ""]
+    assert [ftl.name for ftl in ftls_of(results)] == ["cgm", "fgm", "cgm", "fgm"]
+    assert [ftl.name for ftl in ftls_of([of("queue_depth=32"), of("", "hm_0")])] == ["", ""]
 
 
 def test_side_by_side__what_is_common_stays_with_the_task_and_the_learned_stay_learned() -> None:
@@ -62,17 +62,19 @@ def test_side_by_side__what_is_common_stays_with_the_task_and_the_learned_stay_l
         for kind in ("cgm", "fgm")
         for policy in ("greedy", "mine")
     ]
-    shown, learned = side_by_side(results, ["mine"])
-    assert [(one.policy, one.ftl) for one in shown] == [
+    shown = Shown.of(results, ["mine"])
+    assert [(one.policy, one.ftl) for one in shown.results] == [
         (f"{kind}, {policy}", "queue_depth=8") for kind in ("cgm", "fgm") for policy in ("greedy", "mine")
     ]
-    assert learned == ["cgm, mine", "fgm, mine"]
-    assert side_by_side(shown, learned) == (shown, learned)
+    assert shown.learned == ["cgm, mine", "fgm, mine"]
+    again = Shown.of(shown.results, shown.learned)
+    assert (again.results, again.learned) == (shown.results, shown.learned)
 
 
 def test_side_by_side__one_ftl__leaves_results_as_they_are() -> None:
     results = [of("queue_depth=8"), of("queue_depth=8", policy="mine")]
-    assert side_by_side(results, ["mine"]) == (results, ["mine"])
+    shown = Shown.of(results, ["mine"])
+    assert (shown.results, shown.learned) == (results, ["mine"])
 
 
 def test_side_by_side__larger_pages_written_in_part__lose_their_write_amplification() -> None:
@@ -81,9 +83,8 @@ def test_side_by_side__larger_pages_written_in_part__lose_their_write_amplificat
         of("kind=cgm", metrics=metrics),
         of("mapping=page", metrics={**metrics, "logical_pages": 25}),
     )
-    shown, _ = side_by_side([fine, coarse])
+    shown = Shown.of([fine, coarse]).results
     assert [one.measured("write_amplification") for one in shown] == [True, False]
-    shown, _ = side_by_side(
-        [fine, of("mapping=page", metrics={**metrics, "logical_pages": 25, "rmw_reads": 0})]
-    )
+    whole = of("mapping=page", metrics={**metrics, "logical_pages": 25, "rmw_reads": 0})
+    shown = Shown.of([fine, whole]).results
     assert all(one.measured("write_amplification") for one in shown)

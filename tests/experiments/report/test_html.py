@@ -11,9 +11,15 @@ from pathlib import Path
 import pytest
 
 from ssdgym.errors import SsdgymError
-from ssdgym.experiments.report.files import learned_of, specs_of, write_html_report, write_report
-from ssdgym.experiments.report.summary import tables
-from ssdgym.experiments.results import Result, read_results
+from ssdgym.experiments.report.files import (
+    learned_of,
+    specs_of,
+    write_figures,
+    write_html_report,
+    write_tables,
+)
+from ssdgym.experiments.report.summary import Shown, tables
+from ssdgym.experiments.results import Result
 from ssdgym.experiments.runs.spec import RunSpec
 from tests.experiments.synthetic import grid, grid_of_runs
 
@@ -92,7 +98,7 @@ def test_report__has_tables_figures_configuration_and_commands(page: str) -> Non
 def test_report__has_the_numbers_and_intervals_of_the_other_tables(page: str) -> None:
     shown = [
         (entry.text, entry.note)
-        for table in tables(real_grid(), intervals=True)
+        for table in tables(Shown.of(real_grid()), intervals=True)
         for row in table.rows
         for entry in row
         if entry.number is not None
@@ -220,20 +226,17 @@ def test_report__refuses_no_results_and_policies_that_are_not_there(tmp_path: Pa
             report_of(real_grid(), tmp_path, **options)
 
 
-def test_report__writes_data_table_and_figures(tmp_path: Path) -> None:
-    results = grid({"learned": -0.1, "greedy": 0.0}, seeds=3)
-    paths = write_report(results, tmp_path, learned=["learned"])
+def test_report__writes_tables_and_figures(tmp_path: Path) -> None:
+    shown = Shown.of(grid({"learned": -0.1, "greedy": 0.0}, seeds=3), ["learned"])
+    paths = [*write_tables(shown, tmp_path), *write_figures(shown, tmp_path, ["png"])]
     assert [path.name for path in paths] == [
-        "results.csv",
-        "results.parquet",
         "results.md",
         "results.tex",
         "write_amplification.png",
         "write_latency.png",
     ]
     assert sorted(tmp_path.iterdir()) == sorted(paths)
-    assert read_results(paths[1]) == results
-    assert "learned beats greedy" in paths[2].read_text(encoding="utf-8")
+    assert "learned beats greedy" in paths[0].read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"names": 1}', '{"names": {}}'])
