@@ -46,7 +46,7 @@ def reproduce(
     """
     from ssdgym.experiments.papers.figures import figures, learned_agents, points_of, scale_of, with_bars
     from ssdgym.experiments.papers.report import claims_table, cost_lines
-    from ssdgym.files import write_atomically
+    from ssdgym.experiments.results import write_csv
 
     if volumes is not None and traces is None:
         raise SsdgymError(f"--volumes {volumes}: is for real traces; give --traces with it, or leave it out")
@@ -79,7 +79,7 @@ def reproduce(
         data, parts, checked = _report(one, (scale, amount), samples, folder / f"figure{one.figure}")
         reports.append((data, parts))
         panels += checked
-    write_atomically(folder / "claims.csv", claims_table(panels).to_csv(index=False).encode())
+    write_csv(folder / "claims.csv", claims_table(panels))
     costs = cost_lines(done.results)
     show(
         {"paper": paper, "scale": scale, "figures": [data for data, _ in reports], "costs": costs},
@@ -101,6 +101,7 @@ def _report(
     """
     from ssdgym.experiments.papers import report
     from ssdgym.experiments.papers.checks import check_claims
+    from ssdgym.experiments.results import write_csv
     from ssdgym.experiments.runs.grid import write_grid
     from ssdgym.files import writable_folder, write_atomically
 
@@ -114,7 +115,7 @@ def _report(
     report.draw(figure, diagrams, picture_path)
     numbered = [(figure, figure.number_of(diagram.panel), checked) for diagram, checked in panels]
     claims = report.claims_table(numbered)
-    write_atomically(folder / "claims.csv", claims.to_csv(index=False).encode())
+    write_csv(folder / "claims.csv", claims)
     files = [str(text_path), str(picture_path), str(folder / "results.csv")]
     parts: list[Any] = [f"\n{figure.paper}, figure {figure.figure}: {figure.title}"]
     for diagram, checked in panels:

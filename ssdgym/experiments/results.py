@@ -6,8 +6,6 @@ A file contains one row per result. Each metric is a column whose name joins nes
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -162,10 +160,12 @@ def write_results(results: Sequence[Result], stem: Path) -> tuple[Path, Path]:
     Raises:
         SsdgymError: the folder cannot be written.
     """
+    import pandas as pd
+
     rows = _table_rows(results)
     paths = stem.with_name(stem.name + ".parquet"), stem.with_name(stem.name + ".csv")
     write_atomically(paths[0], lambda file: _write_parquet(rows, file))
-    write_csv(paths[1], [rows[0] if rows else _IDENTITY, *(row.values() for row in rows)])
+    write_csv(paths[1], pd.DataFrame(rows, columns=None if rows else _IDENTITY, dtype=object))
     return paths
 
 
@@ -258,13 +258,7 @@ def _read_parquet(path: Path) -> Iterable[Mapping[str, Any]]:
         raise SsdgymError(f"{path}: not a readable Parquet file; write the results again") from error
 
 
-def write_csv(path: Path, rows: Iterable[Iterable[Any]]) -> Path:
-    """Write rows as CSV with line feeds, atomically; return the path."""
-
-    def write(file: IO[bytes]) -> None:
-        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        csv.writer(text, lineterminator="\n").writerows(rows)
-        text.detach()
-
-    write_atomically(path, write)
+def write_csv(path: Path, table: pd.DataFrame) -> Path:
+    """Write a table as CSV with line feeds, atomically and without its index; return the path."""
+    write_atomically(path, table.to_csv(index=False).encode())
     return path

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 import traceback
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.results import Result, write_csv, write_results
@@ -150,25 +151,15 @@ def write_grid(results: Sequence[Result], folder: Path) -> list[Path]:
     """
     parquet, table = write_results(results, folder / "results")
     paths = [table, parquet, write_timings(results, folder)]
-    if any(result.series for result in results):
-        paths.append(write_csv(folder / SERIES_NAME, _sample_rows(results)))
-    return paths
+    sampled = [pd.DataFrame({**_names(one), **one.series}, dtype=object) for one in results if one.series]
+    return [*paths, write_csv(folder / SERIES_NAME, pd.concat(sampled))] if sampled else paths
 
 
 def write_timings(results: Sequence[Result], folder: Path) -> Path:
     """Write the wall-clock time of every run, in seconds, to `timings.csv`."""
-    rows = ((*_names(result), result.wall_seconds) for result in results)
-    return write_csv(folder / TIMINGS_NAME, itertools.chain([(*_NAMES, "wall_seconds")], rows))
+    rows = [_names(result) | {"wall_seconds": result.wall_seconds} for result in results]
+    return write_csv(folder / TIMINGS_NAME, pd.DataFrame(rows, columns=[*_NAMES, "wall_seconds"]))
 
 
-def _sample_rows(results: Sequence[Result]) -> Iterator[tuple[Any, ...]]:
-    """Yield the headings of `series.csv`, and then a row for every sample."""
-    sampled = [result for result in results if result.series]
-    yield (*_NAMES, *sampled[0].series)
-    for result in sampled:
-        for sample in zip(*result.series.values(), strict=True):
-            yield (*_names(result), *sample)
-
-
-def _names(result: Result) -> tuple[Any, ...]:
-    return tuple(getattr(result, name) for name in _NAMES)
+def _names(result: Result) -> dict[str, Any]:
+    return {name: getattr(result, name) for name in _NAMES}

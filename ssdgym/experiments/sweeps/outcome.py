@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import pandas as pd
+
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.report.tables import NOTHING, Entry, Table
 from ssdgym.experiments.results import Result, read_results, write_csv, write_results
@@ -28,7 +30,7 @@ class TrialOutcome:
         number: number of the trial in the order in which Ray made them, from 0.
         trial: the trial with its parameters.
         state: finished; stopped early by the scheduler; or failed.
-        found: the trial's last measurement; `None` if the trial failed before it measured anything.
+        found: the trial's last measurement; empty if the trial failed before it measured anything.
         results: results of the held-out runs of the last measurement.
         error: the error of a failed trial in one line; otherwise empty.
     """
@@ -36,7 +38,7 @@ class TrialOutcome:
     number: int
     trial: Trial
     state: TrialState
-    found: Measurement | None
+    found: Measurement
     results: Sequence[Result] = ()
     error: str = ""
 
@@ -45,7 +47,7 @@ def outcome_of(sweep: SweepConfig, number: int, result: Any) -> TrialOutcome:
     """Return the outcome of trial `number` of a sweep; `result` is Ray's `Result` of the trial."""
     trial = plan_trial(sweep, result.config)
     names = ("metric", "low", "high", "percent", "decisions")
-    found = {name: result.metrics[name] for name in names if name in result.metrics} or None
+    found = {name: result.metrics[name] for name in names if name in result.metrics}
     results = read_results(Path(result.checkpoint.path) / RESULTS) if result.checkpoint else ()
     if result.error:
         error = f"{last_line(result.error)} (traceback in {result.path}/error.txt)"
@@ -119,16 +121,15 @@ class SweepOutcome:
             {
                 "trial": outcome.number,
                 **outcome.trial.parameters,
-                metric: found.get("metric"),
-                f"{metric} low": _or_none(found.get("low", math.nan)),
-                f"{metric} high": _or_none(found.get("high", math.nan)),
-                **({"best at decisions": found.get("decisions")} if self._trains else {}),
-                "percent": found.get("percent", 0),
+                metric: outcome.found.get("metric"),
+                f"{metric} low": _or_none(outcome.found.get("low", math.nan)),
+                f"{metric} high": _or_none(outcome.found.get("high", math.nan)),
+                **({"best at decisions": outcome.found.get("decisions")} if self._trains else {}),
+                "percent": outcome.found.get("percent", 0),
                 "state": outcome.state,
                 "error": outcome.error,
             }
             for outcome in self.trials
-            for found in [outcome.found or {}]
         ]
 
     @property
@@ -141,9 +142,8 @@ class SweepOutcome:
         """Write the table of trials, the results and the best agent into the folder."""
         markdown, table = self.files[:2]
         write_atomically(markdown, self.markdown().encode())
-        rows = self.rows()
-        cells = ([json.dumps(v) if isinstance(v, list | dict) else v for v in row.values()] for row in rows)
-        write_csv(table, [rows[0], *cells])
+        rows = pd.DataFrame(self.rows(), dtype=object)
+        write_csv(table, rows.map(lambda cell: json.dumps(cell) if isinstance(cell, list | dict) else cell))
         write_results(self.results, self.folder / "results")
         if self.best_agent and self.best:
             spec = json.loads(self.best.results[0].spec)
@@ -169,34 +169,30 @@ class SweepOutcome:
     @property
     def table(self) -> Table:
         """A table with a row per trial, the best first, and failed trials last."""
-        names = list(self.sweep.space)
+        names, metric = list(self.sweep.space), self.sweep.metric
         failed = [outcome for outcome in self.trials if outcome.state == "failed"]
-        lines = [
-            (
-                Entry(str(outcome.number), number=outcome.number),
-                *(Entry(shown(outcome.trial.parameters[name])) for name in names),
-                *(self._entries(outcome.found) if outcome.found else [NOTHING] * (1 + self._trains)),
-                Entry(f"{outcome.state} ({outcome.found['percent'] if outcome.found else 0} %)"),
-            )
-            for outcome in [*self.ranked, *failed]
-        ]
-        decisions = ["best at decisions"] if self._trains else []
-        metric = self.sweep.metric
+        lines = []
+        for outcome in [*self.ranked, *failed]:
+            found, parameters = outcome.found, outcome.trial.parameters
+            line = [Entry(str(outcome.number), number=outcome.number)]
+            line += [Entry(shown(parameters[name])) for name in names]
+            if found:
+                line.append(Entry.of(found["metric"], found["low"], found["high"], shown))
+                decisions = found.get("decisions", 0)
+                trained = Entry(f"{decisions:,}" if decisions else "0: untrained", number=decisions)
+            else:
+                line.append(NOTHING)
+                trained = NOTHING
+            line += [trained] if self._trains else []
+            lines.append((*line, Entry(f"{outcome.state} ({found.get('percent', 0)} %)")))
         if any(line[len(names) + 1].note for line in lines):
             metric += " [95 %]"
-        return Table("", "", ("trial", *names, metric, *decisions, "state"), tuple(lines))
+        decided = ["best at decisions"] if self._trains else []
+        return Table("", "", ("trial", *names, metric, *decided, "state"), tuple(lines))
 
     @property
     def _trains(self) -> bool:
         return self.sweep.trial.kind == "agent"
-
-    def _entries(self, found: Measurement) -> list[Entry]:
-        """Return the metric and, for an agent, the number of decisions on which it was trained."""
-        metric = Entry.of(found["metric"], found["low"], found["high"], shown)
-        if not self._trains:
-            return [metric]
-        decisions = found["decisions"]
-        return [metric, Entry(f"{decisions:,}" if decisions else "0: untrained", number=decisions)]
 
 
 def _or_none(value: float) -> float | None:
