@@ -52,6 +52,21 @@ class Estimate(NamedTuple):
         """Return whether `value` lies outside the interval; False if there is no interval."""
         return self.low > value or self.high < value
 
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The limits of the interval; without an interval, the value as both limits."""
+        return (self.value, self.value) if np.isnan(self.low) else (self.low, self.high)
+
+    def is_on(self, side: float) -> bool:
+        """Return whether the whole interval lies above (`side` 1) or below (`side` -1) zero."""
+        return min(side * limit for limit in self.limits) > 0
+
+    def text(self, style: str) -> str:
+        """Format the number and its interval, each number in the format `style`."""
+        if np.isnan(self.low):
+            return f"{self.value:{style}} (no interval)"
+        return f"{self.value:{style}} [{self.low:{style}}, {self.high:{style}}]"
+
 
 def iqm(scores: Scores) -> Any:
     """Return the mean of the middle half of all n scores; the `n // 4` lowest and highest are left out."""

@@ -19,12 +19,8 @@ from ssdgym.experiments.papers.claims import (
     changes,
     holds,
     is_next_to_none,
-    limits,
     mean_at,
-    on_side,
     side_of,
-    undecided,
-    with_interval,
 )
 from ssdgym.experiments.papers.samples import Column, Compared, Matrix, Place, Values, relative
 from ssdgym.experiments.statistics import Estimate
@@ -99,8 +95,8 @@ class ChangeClaim(Claim):
         carrier = compared.carrier(self._side) if self.statistic == "mean" else ""
         return Found(
             (measured,),
-            undecided(measured, compared) or self._judge(measured, carrier),
-            with_interval(measured, "+.1%"),
+            self._judge(measured, carrier),
+            measured.text("+.1%"),
             chosen=compared.name_of(self._index(compared)) if chosen else "",
             carrier=carrier,
         )
@@ -124,10 +120,10 @@ class ChangeClaim(Claim):
 
         `carrier` is the workload without which the mean is not on the claimed side; empty if there is none.
         """
-        low, high = limits(measured)
+        low, high = measured.limits
         if self.within is not None:
             return holds(-self.within <= low and high <= self.within)
-        if not on_side(measured, self._side):
+        if not measured.is_on(self._side):
             return "does not hold"
         verdict = self._size(measured)
         return "carried by one trace" if carrier and verdict != "negligible" else verdict
@@ -141,7 +137,7 @@ class ChangeClaim(Claim):
         if is_next_to_none(measured.value / self.limit):
             return "negligible"
         # A fall must be at least as large as the limit; a rise must not exceed the limit.
-        return "holds" if limits(measured)[1] <= self.limit else "direction holds, limit missed"
+        return "holds" if measured.limits[1] <= self.limit else "direction holds, limit missed"
 
     def describe(self) -> str:
         """Return the claimed number or direction as text."""
@@ -180,7 +176,7 @@ class TrendClaim(Claim):
         base = min(mean_at(values[0], place) for place in divisors)
         weight = self.weight(values, divisors[0])
         found = [
-            Column(scores, place.variant, base, weight)
+            Column(scores, place.workload, place.variant, base, weight)
             for place in places[1:]
             if (scores := changes(own, place, places[0]))
         ]
@@ -193,20 +189,20 @@ class TrendClaim(Claim):
         last = slice(steps - 1, None, steps)
         whole = compared.part(last)
         measured, carrier = whole.mean(), whole.carrier(side)
-        verdict: Verdict | None = undecided(measured, compared)
-        if verdict is None and not on_side(measured, side):
+        verdict: Verdict
+        if not measured.is_on(side):
             verdict = "does not hold"
-        elif verdict is None and abs(measured.value) < SMALLEST:
+        elif abs(measured.value) < SMALLEST:
             verdict = "negligible"
-        elif verdict is None and carrier:
+        elif carrier:
             verdict = "carried by one trace"
-        elif verdict is None:
+        else:
             # Shape (workloads, variants after the first).
             of_each = compared.scores.mean(axis=0).reshape(-1, steps)
-            along = np.average(of_each, axis=0, weights=whole.weights or None)
+            along = np.average(of_each, axis=0, weights=whole.weights)
             rises = (side * np.diff(along, prepend=0.0)).min() > 0
             verdict = "direction holds" if rises else "direction holds, but not at every step"
-        return Found((measured,), verdict, with_interval(measured, "+.1%"), carrier=carrier)
+        return Found((measured,), verdict, measured.text("+.1%"), carrier=carrier)
 
     def describe(self) -> str:
         """Return the direction."""

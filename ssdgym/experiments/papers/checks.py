@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ssdgym.experiments.papers.change_claims import ChangeClaim
-from ssdgym.experiments.papers.claims import Claim, Found
+from ssdgym.experiments.papers.claims import Claim, Found, Verdict
 from ssdgym.experiments.papers.config import FigureConfig, PanelConfig
 from ssdgym.experiments.papers.samples import (
     Column,
@@ -125,25 +125,28 @@ def _check(
     columns = _columns(figure, claim, values, workloads_of(samples))
     left_out = _without_base(columns) if claim.averages_ratios else ()
     drawn = {sample.place.workload for sample in samples if not sample.exact}
-    judged = {name: own for name, own in columns.items() if name not in left_out}
-    comparable = _is_comparable(claim, samples, tuple(judged), scale)
-    unmeasured = {} if panel.always_measured or not comparable else _too_little(figure, samples, judged)
-    if any(name not in unmeasured for name in judged):
-        judged = {name: own for name, own in judged.items() if name not in unmeasured}
+    judged = [one for one in columns if one.workload not in left_out]
+    names = tuple(dict.fromkeys(one.workload for one in judged))
+    comparable = _is_comparable(claim, samples, names, scale)
+    unmeasured = {} if panel.always_measured or not comparable else _too_little(figure, samples, names)
+    if set(names) > set(unmeasured):
+        judged = [one for one in judged if one.workload not in unmeasured]
     compared = _compared(judged, drawn)
-    workloads = tuple(dict.fromkeys(compared.workloads.tolist()))
-    found = claim.find(compared) if len(compared.scores) else None
+    workloads = tuple(dict.fromkeys(one.workload for one in judged))
+    found = claim.find(compared) if compared.scores.size else None
     if found is None:
         return CheckedClaim((), "not measured", claim=claim, claimed=claimed, left_out=left_out)
-    verdict = "not measured" if set(workloads) <= set(unmeasured) else found.verdict
+    verdict = _too_few_seeds(compared, found) or found.verdict
+    if set(workloads) <= set(unmeasured):
+        verdict = "not measured"
     how = ", chosen on other seeds" if found.chosen and len(compared.scores) > 1 else ""
+    shown = {
+        "verdict": verdict if comparable else "not comparable",
+        "chosen": found.chosen + how,
+        "carrier": found.carrier if verdict == "carried by one trace" else "",
+    }
     return CheckedClaim(
-        found.measured,
-        verdict if comparable else "not comparable",
-        found.text,
-        found.style,
-        found.chosen + how,
-        found.carrier if verdict == "carried by one trace" else "",
+        **vars(found) | shown,
         claim=claim,
         workloads=workloads,
         claimed=claimed,
@@ -154,6 +157,13 @@ def _check(
         left_out=left_out,
         unmeasured=unmeasured,
     )
+
+
+def _too_few_seeds(compared: Compared, found: Found) -> Verdict | None:
+    """Return the verdict for too few seeds; None if there are enough seeds or no run is random."""
+    if compared.exact or not np.isnan(found.measured[0].low):
+        return None
+    return "one seed: no verdict" if len(compared.scores) < 2 else "too few seeds: no verdict"
 
 
 def _too_little(
@@ -173,12 +183,11 @@ def _too_little(
     }
 
 
-def _other_means(columns: dict[str, list[Column]]) -> dict[str, float]:
+def _other_means(own: Sequence[Column]) -> dict[str, float]:
     """Return several means over the traces, by name, of the ratio (other bar / claim's bar).
 
     A paper that gives one number may have computed any of these means.
     """
-    own = [column for found in columns.values() for column in found]
     ratios = np.array([1 + np.mean(list(column.scores.values())) for column in own])
     bases = np.array([column.base for column in own])
     return {
@@ -200,37 +209,32 @@ def _is_comparable(claim: Claim, samples: Sequence[Sample], workloads: Sequence[
 
 def _columns(
     figure: FigureConfig, claim: Claim, values: Sequence[Values], run: Sequence[str]
-) -> dict[str, list[Column]]:
-    """Return the comparisons of a claim by workload; workloads with a weight of 0 are left out."""
+) -> list[Column]:
+    """Return the comparisons of a claim; workloads with a weight of 0 are left out."""
     variants = [name for name in figure.variant_names if not claim.variants or name in claim.variants]
-    of_each = {
-        workload: claim.columns(values, [Place(claim.series, workload, name) for name in variants])
+    of_each = [
+        claim.columns(values, [Place(claim.series, workload, name) for name in variants])
         for workload in run
         if not claim.measured_on or workload in claim.measured_on
-    }
-    return {name: own for name, own in of_each.items() if own and all(one.weight for one in own)}
+    ]
+    return [one for own in of_each if all(one.weight for one in own) for one in own]
 
 
-def _without_base(columns: dict[str, list[Column]]) -> tuple[str, ...]:
+def _without_base(columns: Sequence[Column]) -> tuple[str, ...]:
     """Return the workloads whose divisor is near zero, relative to the median of the other workloads."""
-    bases = {name: min(one.base for one in own) for name, own in columns.items()}
+    bases: dict[str, float] = {}
+    for one in columns:
+        bases[one.workload] = min(one.base, bases.get(one.workload, one.base))
     of_others = {name: [bases[one] for one in bases if one != name] for name in bases}
     return tuple(name for name, own in of_others.items() if own and bases[name] < NEAR_ZERO * np.median(own))
 
 
-def _compared(columns: dict[str, list[Column]], drawn: Collection[str]) -> Compared:
+def _compared(columns: Sequence[Column], drawn: Collection[str]) -> Compared:
     """Return all comparisons at their common seeds; a workload not in `drawn` has one run for all seeds."""
-    pairs = [(workload, column) for workload, own in columns.items() for column in own]
-    of_seeds = [set(column.scores) for workload, column in pairs if workload in drawn]
+    of_seeds = [set(one.scores) for one in columns if one.workload in drawn]
     seeds: list[int] = sorted(set.intersection(*of_seeds)) if of_seeds else [0]
     rows = [
-        [one.scores[seed] if name in drawn else next(iter(one.scores.values())) for name, one in pairs]
+        [one.scores[seed] if one.workload in drawn else next(iter(one.scores.values())) for one in columns]
         for seed in seeds
     ]
-    return Compared(
-        np.array(rows if pairs else []),
-        np.array([workload for workload, _ in pairs]),
-        tuple(column.name for _, column in pairs),
-        tuple(column.weight for _, column in pairs),
-        exact=not of_seeds,
-    )
+    return Compared(np.array(rows), tuple(columns), exact=not of_seeds)

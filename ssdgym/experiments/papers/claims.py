@@ -170,8 +170,8 @@ class Claim(Config):
         `values` contains the values of the panel's metric, of each of `metrics`, and of any `weights`.
         """
         if not self.against:
-            own = [(values[0][place], self.weight(values, place)) for place in places if place in values[0]]
-            return [Column(scores, weight=weight) for scores, weight in own]
+            own = [place for place in places if place in values[0]]
+            return [Column(values[0][at], at.workload, weight=self.weight(values, at)) for at in own]
         found = []
         for place in places:
             for other in self.against:
@@ -180,7 +180,8 @@ class Claim(Config):
                     at = f"at {place.variant}" if len(places) > 1 else ""
                     against = f"against {other}" if len(self.against) > 1 else ""
                     name = " ".join(filter(None, (at, against)))
-                    found.append(Column(scores, name, mean_at(values[0], base), self.weight(values, base)))
+                    weight = self.weight(values, base)
+                    found.append(Column(scores, place.workload, name, mean_at(values[0], base), weight))
         return found
 
     def weight(self, values: Sequence[Values], place: Place) -> float:
@@ -191,24 +192,15 @@ class Claim(Config):
         return changes(values[0], place, base)
 
     def find(self, compared: Compared) -> Found | None:
-        """Return the measurement and the verdict; None if a workload that they need was not run."""
+        """Return the measurement and the verdict; None if a workload that they need was not run.
+
+        A verdict is replaced if there are too few seeds for one (`ssdgym.experiments.papers.checks`).
+        """
         raise NotImplementedError
 
     def describe(self) -> str:
         """Return the claimed value or direction as text."""
         raise NotImplementedError
-
-
-def undecided(measured: Estimate, compared: Compared) -> Verdict | None:
-    """Return the verdict for too few seeds; None if there are enough seeds or no run is random."""
-    if compared.exact or not np.isnan(measured.low):
-        return None
-    return "one seed: no verdict" if len(compared.scores) < 2 else "too few seeds: no verdict"
-
-
-def on_side(measured: Estimate, side: float) -> bool:
-    """Return whether the whole interval lies above (`side` 1) or below (`side` -1) zero."""
-    return min(side * limit for limit in limits(measured)) > 0
 
 
 def changes(values: Values, place: Place, base: Place) -> BySeed | None:
@@ -228,11 +220,6 @@ def mean_at(values: Values, place: Place) -> float:
 def side_of(word: str) -> float:
     """Return the side of zero that a word names: -1 (falls, lowest) or 1 (rises, highest)."""
     return -1.0 if word in ("falls", "lowest") else 1.0
-
-
-def limits(estimate: Estimate) -> tuple[float, float]:
-    """Return the limits of the interval; without an interval, the value as both limits."""
-    return (estimate.value,) * 2 if np.isnan(estimate.low) else (estimate.low, estimate.high)
 
 
 def is_of_magnitude(share: float) -> bool:
@@ -255,10 +242,3 @@ def by_magnitude(share: float) -> Verdict:
 def holds(keeps: bool) -> Verdict:
     """Return `holds` if `keeps`, otherwise `does not hold`."""
     return "holds" if keeps else "does not hold"
-
-
-def with_interval(estimate: Estimate, style: str) -> str:
-    """Format an estimate and its interval, each number in the format `style`."""
-    if np.isnan(estimate.low):
-        return f"{estimate.value:{style}} (no interval)"
-    return f"{estimate.value:{style}} [{estimate.low:{style}}, {estimate.high:{style}}]"

@@ -270,8 +270,11 @@ class FigureConfig(Config):
     def _series_fit(self) -> FigureConfig:
         if bool(self.ftls) != (self.series == "ftl"):
             raise ValueError("needs ftls where series is ftl, and nowhere else")
-        if self.ftls and (len(self.devices) > 1 or len(self.policies) > 1):
-            raise ValueError("has FTLs as its series and takes one device and one policy for all of them")
+        for kind, names in (("device", self.devices), ("policy", self.policies)):
+            if kind != self.series and len(names) > 1:
+                raise ValueError(
+                    f"has bars of another kind, {self.series}, and takes one {kind} for all of them"
+                )
         return self
 
     @model_validator(mode="after")

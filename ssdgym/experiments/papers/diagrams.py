@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -262,11 +262,8 @@ def heat_map(figure: FigureConfig, panel: PanelConfig, samples: Sequence[Sample]
 
 def _two_fields(figure: FigureConfig) -> tuple[str, str]:
     """Return the two fields in which the variants differ."""
-    values: dict[str, dict[Any, None]] = {}
-    for changes in figure.variants.values():
-        for field, value in changes.items():
-            values.setdefault(field, {})[value] = None
-    varied = [field for field, found in values.items() if len(found) > 1]
+    changes = pd.DataFrame(figure.variants.values())
+    varied = [field for field in changes if changes[field].nunique() > 1]
     if len(varied) != 2:
         raise SsdgymError(
             f"figure {figure.figure} of {figure.paper}: a heat map shows variants that differ in two fields, "

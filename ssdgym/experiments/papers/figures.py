@@ -235,38 +235,36 @@ def _points_on(
         synthetic = changes.pop("synthetic", figure.synthetic).format(name)
         workload = workload_of(figure, scale, name, file, synthetic)
         played = changed(workload, figure.workload_fields | _under("workload.", changes))
-        for device_name in figure.devices:
-            shown = other or device_name
-            for policy in figure.policies:
-                for kind, given in (figure.ftls or {"": {}}).items():
-                    series = {"device": device_name, "policy": policy, "ftl": kind}[figure.series]
-                    fields = changes | _under("device.", given)
-                    options = {key: value for key, value in given.items() if not key.startswith("device.")}
-                    where = f"variants.{variant}" if variant else f"ftls.{kind}"
-                    device = _device(figure, scale.devices.get(shown, shown), (where, fields), name, played)
-                    ftl = scale.ftl | (file.ftl if file else {}) | figure.ftl | options
-                    ftl |= _under("ftl.", changes)
-                    own_policy, is_agent = ftl.pop("policy", policy), series in figure.agents
-                    points += [
-                        Point(
-                            Place(series, name, variant),
-                            RunSpec(
-                                device=device,
-                                workload=played,
-                                policy=series if is_agent else own_policy,
-                                agent=series if is_agent else None,
-                                environment=environment if is_agent else None,
-                                seed=seed,
-                                ftl=tuple(sorted(ftl.items())),
-                                preconditioning=figure.preconditioning,
-                                sample_pages=figure.sample_pages,
-                                label=name,
-                                **length,
-                            ),
-                            exact=not draws(figure, played),
-                        )
-                        for seed in (drawn if draws(figure, played) else (1,))
-                    ]
+        for series in figure.bars:
+            given = figure.ftls.get(series, {})
+            policy = series if figure.series == "policy" else figure.policies[0]
+            shown = other or (series if figure.series == "device" else figure.devices[0])
+            where = f"variants.{variant}" if variant else f"ftls.{series}"
+            fields = changes | _under("device.", given)
+            device = _device(figure, scale.devices.get(shown, shown), (where, fields), name, played)
+            options = {key: value for key, value in given.items() if not key.startswith("device.")}
+            ftl = scale.ftl | (file.ftl if file else {}) | figure.ftl | options | _under("ftl.", changes)
+            own_policy, is_agent = ftl.pop("policy", policy), series in figure.agents
+            points += [
+                Point(
+                    Place(series, name, variant),
+                    RunSpec(
+                        device=device,
+                        workload=played,
+                        policy=series if is_agent else own_policy,
+                        agent=series if is_agent else None,
+                        environment=environment if is_agent else None,
+                        seed=seed,
+                        ftl=tuple(sorted(ftl.items())),
+                        preconditioning=figure.preconditioning,
+                        sample_pages=figure.sample_pages,
+                        label=name,
+                        **length,
+                    ),
+                    exact=not draws(figure, played),
+                )
+                for seed in (drawn if draws(figure, played) else (1,))
+            ]
     return points
 
 

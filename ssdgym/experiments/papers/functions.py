@@ -24,11 +24,7 @@ from ssdgym.experiments.papers.claims import (
     holds,
     is_next_to_none,
     is_of_magnitude,
-    limits,
-    on_side,
     side_of,
-    undecided,
-    with_interval,
 )
 from ssdgym.experiments.papers.samples import BySeed, Compared, Matrix, Place, Values
 
@@ -130,26 +126,25 @@ def value(
     measured = compared.mean()
     share = (measured.value - beyond) / (claimed - beyond)
     verdict: Verdict = "holds within a factor two" if is_of_magnitude(share) else "does not hold"
-    if or_less and limits(measured)[1] <= claimed:
+    if or_less and measured.limits[1] <= claimed:
         verdict = "holds"
     over = f" beyond {beyond:g}" if beyond else ""
-    text = f"{with_interval(measured, '.3f')}, {share:.1f} times the paper's{over}"
-    return Found((measured,), undecided(measured, compared) or verdict, text, ".3f")
+    text = f"{measured.text('.3f')}, {share:.1f} times the paper's{over}"
+    return Found((measured,), verdict, text, ".3f")
 
 
 @judges("at most {claimed:g}")
 def at_most(claim: FunctionClaim, compared: Compared, *, claimed: float) -> Found:
     """Judge whether the metric's whole interval is at most the claimed value on every workload."""
     measured = compared.estimate(partial(np.max, axis=-1))
-    verdict = undecided(measured, compared) or holds(limits(measured)[1] <= claimed)
-    return Found((measured,), verdict, with_interval(measured, ".3f"), ".3f")
+    return Found((measured,), holds(measured.limits[1] <= claimed), measured.text(".3f"), ".3f")
 
 
 @judges("{low:+.1%} to {high:+.1%}")
 def between(claim: FunctionClaim, compared: Compared, *, low: float, high: float) -> Found:
     """Judge whether the intervals of the workloads' lowest and highest change lie within `low` and `high`."""
     least, most = (compared.estimate(partial(pick, axis=-1)) for pick in (np.min, np.max))
-    verdict = undecided(least, compared) or holds(low <= limits(least)[0] and limits(most)[1] <= high)
+    verdict = holds(low <= least.limits[0] and most.limits[1] <= high)
     return Found((least, most), verdict, f"{least.value:+.1%} to {most.value:+.1%}")
 
 
@@ -160,7 +155,7 @@ def share(claim: FunctionClaim, compared: Compared, *, claimed: float, within: f
     If `within` is given, the whole interval must instead be at most `within` away from `claimed`.
     """
     measured = compared.mean()
-    low, high = limits(measured)
+    low, high = measured.limits
     verdict: Verdict = "holds within a factor two"
     if within is not None:
         verdict = holds(claimed - within <= low and high <= claimed + within)
@@ -170,7 +165,7 @@ def share(claim: FunctionClaim, compared: Compared, *, claimed: float, within: f
         verdict = "does not hold"
     elif claimed != 1 and is_next_to_none((measured.value - 1) / (claimed - 1)):
         verdict = "negligible"
-    return Found((measured,), undecided(measured, compared) or verdict, with_interval(measured, ".1%"), ".1%")
+    return Found((measured,), verdict, measured.text(".1%"), ".1%")
 
 
 @judges("{which}")
@@ -189,23 +184,21 @@ def extreme(claim: FunctionClaim, compared: Compared, *, which: Literal["lowest"
         return side * (ours.min(axis=-1) - others.max(axis=-1))
 
     measured = compared.estimate(distance)
-    verdict = holds(on_side(measured, side))
+    verdict = holds(measured.is_on(side))
     # If all changes are tiny, their order is due to chance.
     largest = np.abs(compared.scores.mean(axis=0)).max(initial=0.0)
     if verdict == "holds" and claim.against and max(abs(measured.value), largest) < SMALLEST:
         verdict = "negligible"
-    text = with_interval(measured, "+.1%" if claim.against else "+.3f")
-    return Found(
-        (measured,), undecided(measured, compared) or verdict, f"{text} from the nearest of the others"
-    )
+    text = measured.text("+.1%" if claim.against else "+.3f")
+    return Found((measured,), verdict, f"{text} from the nearest of the others")
 
 
 @judges("nearer to {metrics[0]} than to {metrics[1]}")
 def resembles(claim: FunctionClaim, compared: Compared) -> Found:
     """Judge whether the metric's change is nearer to the change of one metric than to that of another."""
     measured, carrier = compared.mean(), compared.carrier(-1.0)
-    verdict = holds(on_side(measured, -1.0))
+    verdict = holds(measured.is_on(-1.0))
     if verdict == "holds" and carrier:
         verdict = "carried by one trace"
-    text = f"{with_interval(measured, '+.1%')} of distance"
-    return Found((measured,), undecided(measured, compared) or verdict, text, carrier=carrier)
+    text = f"{measured.text('+.1%')} of distance"
+    return Found((measured,), verdict, text, carrier=carrier)

@@ -249,18 +249,19 @@ def paths_of(figure: FigureConfig, out: Path) -> tuple[Path, Path]:
 
 def cost_lines(results: Sequence[Result]) -> list[str]:
     """Return lines with the time of each workload, the peak memory, and the table sizes in the controller."""
-    seconds: dict[str, list[float]] = {}
-    tables: dict[str, float] = {}
-    for result in results:
-        seconds.setdefault(result.workload, []).append(result.wall_seconds)
-        size = result.metrics.get("controller_table_bytes", 0)
-        tables[result.policy] = max(tables.get(result.policy, 0), size)
+    rows = [
+        (one.workload, one.policy, one.wall_seconds, one.metrics.get("controller_table_bytes", 0))
+        for one in results
+    ]
+    costs = pd.DataFrame(rows, columns=["workload", "policy", "seconds", "bytes"])
+    times = costs.groupby("workload", sort=False)["seconds"].agg(["sum", "size", "max"])
     lines = [
-        f"time of {name}: {sum(spent):.1f} s for {len(spent)} runs, the longest {max(spent):.1f} s"
-        for name, spent in seconds.items()
+        f"time of {name}: {total:.1f} s for {runs} runs, the longest {longest:.1f} s"
+        for name, total, runs, longest in times.itertuples()
     ]
     lines.append(f"memory of the largest process: {_peak_bytes() / _MIB:.0f} MiB")
-    kept = [f"{name} {size / 1000:.1f} kB" for name, size in tables.items() if size]
+    sizes = costs.groupby("policy", sort=False)["bytes"].max()
+    kept = [f"{name} {size / 1000:.1f} kB" for name, size in sizes.items() if size]
     return [*lines, f"tables in the controller's memory: {', '.join(kept)}"] if kept else lines
 
 

@@ -127,12 +127,14 @@ class Column(NamedTuple):
 
     Attributes:
         scores: changes (-0.2 is 20 % less) or values, by seed.
+        workload: name of the workload.
         name: variant and other bar as text, of which the claim has several; otherwise empty.
         base: mean of the divisor over the seeds; NaN if there is no divisor.
         weight: weight of the comparison in a mean.
     """
 
     scores: BySeed
+    workload: str
     name: str = ""
     base: float = np.nan
     weight: float = 1.0
@@ -144,17 +146,23 @@ class Compared:
 
     Attributes:
         scores: shape `(seeds, comparisons)`: changes (-0.2 is 20 % less), or values in the panel's unit.
-        workloads: workload of each comparison, shape `(comparisons,)`.
-        names: variant and other bar of each comparison; empty if there is only one variant and one other bar.
-        weights: weight of each comparison in a mean; empty: equal weights.
+        columns: the comparisons; those on one workload follow each other.
         exact: whether no run drew random numbers. The only row of scores then holds for any seed.
     """
 
     scores: Matrix
-    workloads: NDArray[np.str_]
-    names: tuple[str, ...] = ()
-    weights: tuple[float, ...] = ()
+    columns: tuple[Column, ...]
     exact: bool = False
+
+    @property
+    def workloads(self) -> NDArray[np.str_]:
+        """The workload of each comparison, shape `(comparisons,)`."""
+        return np.array([column.workload for column in self.columns])
+
+    @property
+    def weights(self) -> list[float]:
+        """The weight of each comparison in a mean."""
+        return [column.weight for column in self.columns]
 
     def estimate(self, statistic: Callable[[Matrix], Any]) -> Estimate:
         """Estimate a statistic over the comparisons, each of which is averaged over the seeds.
@@ -172,7 +180,7 @@ class Compared:
 
     def mean(self) -> Estimate:
         """Estimate the weighted mean over the comparisons."""
-        return self.estimate(lambda scores: np.average(scores, axis=-1, weights=self.weights or None))
+        return self.estimate(lambda scores: np.average(scores, axis=-1, weights=self.weights))
 
     def carrier(self, side: float) -> str:
         """Return the workload without which the mean is not on `side` (1 or -1) of zero; empty if none.
@@ -180,7 +188,7 @@ class Compared:
         If there are several such workloads, return the one whose removal moves the mean farthest.
         """
         means = self.scores.mean(axis=0)
-        weights = np.array(self.weights or np.ones_like(means))
+        weights = np.array(self.weights)
         rest: dict[str, float] = {}
         for name in dict.fromkeys(self.workloads.tolist()):
             others = self.workloads != name
@@ -201,11 +209,8 @@ class Compared:
 
     def part(self, kept: slice) -> Compared:
         """Return the comparisons whose indices are in `kept`."""
-        return Compared(
-            self.scores[:, kept], self.workloads[kept], self.names[kept], self.weights[kept], self.exact
-        )
+        return Compared(self.scores[:, kept], self.columns[kept], self.exact)
 
     def name_of(self, index: int) -> str:
-        """Return the name of a comparison: its workload, and its entry in `names` if there is one."""
-        workload, name = str(self.workloads[index]), self.names[index] if self.names else ""
-        return f"{workload} {name}" if name else workload
+        """Return the name of a comparison: its workload, and any variant and any other bar."""
+        return f"{self.columns[index].workload} {self.columns[index].name}".rstrip()

@@ -9,9 +9,10 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from ssdgym.experiments.papers.claims import Compared, Verdict
+from ssdgym.experiments.papers.claims import Verdict
 from ssdgym.experiments.papers.config import AnyClaim
 from ssdgym.experiments.papers.functions import FUNCTIONS
+from ssdgym.experiments.papers.samples import Column, Compared
 from ssdgym.experiments.statistics import Estimate
 from tests.experiments.papers.claimed import VALUES, VARIANTS, claim, figure
 
@@ -33,7 +34,8 @@ def judge(fields: dict[str, Any], *measured: tuple[float, float, float]) -> Verd
     varied = VARIANTS if "trend" in fields.values() or "share" in fields.values() else {}
     (one,) = figure(fields, **varied).panels[0].claims
     told = (Estimate(*numbers) for numbers in measured)
-    found = one.find(Told(np.full((2, 2), -0.5), np.array(["a", "b"]), exact=True, told=told))
+    columns = tuple(Column({}, workload) for workload in "ab")
+    found = one.find(Told(np.full((2, 2), -0.5), columns, exact=True, told=told))
     assert found is not None
     return found.verdict
 
@@ -190,7 +192,7 @@ def test_a_claim_that_cannot_be_checked_is_refused(fields: dict[str, Any], messa
         ({"workloads_from": "configs", "fit": "address_space"}, "its workloads are generated; leave fit out"),
         ({"ftls": {"fgm": {}}}, "needs ftls where series is ftl, and nowhere else"),
         ({"series": "ftl"}, "needs ftls where series is ftl, and nowhere else"),
-        ({"series": "ftl", "ftls": {"big": {}}}, "takes one device and one policy for all of them"),
+        ({"series": "ftl", "ftls": {"big": {}}}, "takes one device for all of them"),
         ({"workloads_from": "configs"}, "needs scales.smoke.lengths of 'a', which never ends"),
         ({"over_provisioning": {"c": 1.0}}, "over_provisioning 'c'"),
         ({"scales": {"smoke": {"seeds": 1, "workloads": ("c",)}}}, "scales.smoke.workloads"),

@@ -293,7 +293,9 @@ def test_a_variant_that_no_device_can_have_is_named(traces: Path) -> None:
 
 def test_a_scale_runs_other_devices_under_the_figures_names(traces: Path) -> None:
     scale = ScaleConfig(seeds=1, devices={"demo": "tiny"})
-    (point, _) = points_of(tiny_figure(devices=("demo",), series="device", panels=PLAIN), scale, traces)
+    (point,) = points_of(
+        tiny_figure(devices=("demo",), policies=("greedy",), series="device", panels=PLAIN), scale, traces
+    )
     assert (point.place.series, point.run.device_name) == ("demo", "tiny")
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from ssdgym.experiments.papers.samples import Compared, Place, Sample, relative, values_of
+from ssdgym.experiments.papers.samples import Column, Compared, Place, Sample, relative, values_of
 from ssdgym.experiments.results import Result
 
 BIG, SMALL = Place("big", "a", "1"), Place("small", "a", "1")
@@ -35,9 +37,11 @@ def test_values_are_relative_to_a_bar_at_its_own_variant_or_at_a_named_one() -> 
     assert relative(values, "small", "2") == {BIG: {0: 3.0}, SMALL: {0: 1.5}, other: {0: 1.0}}
 
 
-def compared(*rows: list[float], **fields: object) -> Compared:
-    names = np.array(list("abcdefgh")[: len(rows[0])])
-    return Compared(np.array(rows), names, **fields)  # type: ignore[arg-type]
+def compared(*rows: list[float], names: Sequence[str] = (), weights: Sequence[float] = ()) -> Compared:
+    count = len(rows[0])
+    fields = zip("abcdefgh"[:count], names or [""] * count, weights or [1.0] * count, strict=True)
+    columns = tuple(Column({}, workload, name, weight=weight) for workload, name, weight in fields)
+    return Compared(np.array(rows), columns)
 
 
 @pytest.mark.parametrize("seeds", range(2, 12))
