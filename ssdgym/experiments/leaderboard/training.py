@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +23,7 @@ from ssdgym.config.loading import Source, load_config
 from ssdgym.envs.sources import named_workloads
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.leaderboard.suites import Split, SuiteConfig, load_suite, split_digest
-from ssdgym.experiments.runs.config import EachOnce, Named, Scalar, closed_loop
+from ssdgym.experiments.runs.config import EachOnce, Named, Scalar, closed_loop, combinations
 from ssdgym.experiments.runs.run import PRECONDITIONING_SEED
 from ssdgym.experiments.runs.spec import ftl_changes
 from ssdgym.files import writable_folder
@@ -63,10 +62,9 @@ def draw_device(
 def devices_of(suite: SuiteConfig) -> Iterator[tuple[dict[str, Any], Mapping[str, Any]]]:
     """Yield all pairs of a device, varied by the suite's `vary`, and FTL options, as `draw_device` does."""
     for source in suite.devices:
-        for values in itertools.product(*suite.vary.values()):
-            device = with_changes(_fields(source), dict(zip(suite.vary, values, strict=True)))
+        for changes in combinations(suite.vary):
             for ftl in suite.ftls:
-                yield device, ftl
+                yield with_changes(_fields(source), changes), ftl
 
 
 def _fields(device: Any) -> dict[str, Any]:

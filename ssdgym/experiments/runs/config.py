@@ -300,13 +300,17 @@ def agent_labels(agents: Sequence[str | Path], *, trusted: Collection[str] = ())
     return labels
 
 
+def combinations(fields: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Return all combinations of the values of fields, each by name; one empty one without fields."""
+    return [dict(zip(fields, values, strict=True)) for values in itertools.product(*fields.values())]
+
+
 def _devices(config: ExperimentConfig) -> Iterator[tuple[str, DeviceFields]]:
     """Yield every device with its label, such as `demo(capacity.over_provisioning=0.1)`."""
     varied = {name: values for name, values in config.vary.items() if not name.startswith(FTL_PREFIX)}
     for source in config.devices:
         own = load_fields(source)
-        for values in itertools.product(*varied.values()):
-            changes = dict(zip(varied, values, strict=True))
+        for changes in combinations(varied):
             label = source_name(source)
             if changes:
                 label += f"({', '.join(f'{name}={value}' for name, value in changes.items())})"
@@ -330,12 +334,9 @@ def with_fields(device: DeviceFields, changes: dict[str, Any], label: str, where
 
 
 def _ftls(config: ExperimentConfig) -> Iterator[FtlOptions]:
-    varied = {
-        name.removeprefix(FTL_PREFIX): values
-        for name, values in config.vary.items()
-        if name.startswith(FTL_PREFIX)
-    }
+    varied = {name: values for name, values in config.vary.items() if name.startswith(FTL_PREFIX)}
     fixed = {} if config.queue_depth is None else {"queue_depth": config.queue_depth}
     for own in config.ftls:
-        for values in itertools.product(*varied.values()):
-            yield tuple(sorted({**own, **fixed, **dict(zip(varied, values, strict=True))}.items()))
+        for changes in combinations(varied):
+            options = {name.removeprefix(FTL_PREFIX): value for name, value in changes.items()}
+            yield tuple(sorted({**own, **fixed, **options}.items()))

@@ -254,7 +254,7 @@ def _check_agent(run: RunSpec, device: DeviceConfig) -> None:
     if isinstance(source, FileSource) and not source.path.exists():
         return
     source.digest()
-    config = environment_of(source, run.environment)
+    config = environment_of(source, run)
     try:
         check_device(config, device)
     except SsdgymError as error:

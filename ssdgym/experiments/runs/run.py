@@ -170,21 +170,6 @@ def _chunks(stream: RequestStream, limit: int = sys.maxsize) -> Iterator[Request
         yield chunk
 
 
-#: Arguments of environments that the run sets.
-_OF_THE_RUN = (
-    "device",
-    "ftl",
-    "workload",
-    "size_to_trace",
-    "at_end",
-    "horizon",
-    "warmup",
-    "preconditioning",
-    "preconditioning_seed",
-    "autoreset_mode",
-)
-
-
 def play_agent(runs: Sequence[RunSpec]) -> list[Result]:
     """Play one episode per run and return the results in the order of the runs, which share one agent.
 
@@ -195,24 +180,15 @@ def play_agent(runs: Sequence[RunSpec]) -> list[Result]:
     assert first.agent is not None
     started = time.perf_counter()
     source = source_of(first.agent, trust=first.trust)
-    config = environment_of(source, first.environment)
-    drawn_by_the_run = read_preconditioning(first.preconditioning).is_the_runs_own
+    config = environment_of(source, first)
+    # Several runs share the cores, so each uses one thread. Rewards are not used.
+    own = {**thread_arguments(config.id, 1), **config.kwargs, "reward": "plain"}
     environment = gym.make_vec(
         config.id,
         num_envs=len(runs),
         vectorization_mode="vector_entry_point",
-        # Several runs share the cores, so each uses one thread. Rewards are not used.
-        **{**thread_arguments(config.id, 1), **config.kwargs, "reward": "plain"},
-        device=first.device,
-        ftl=ftl_changes(first.ftl),
-        # A trace starts at its first request, as in the run of a policy, so that results are comparable.
-        workload=load_workload(first.workload).with_start("first"),
-        at_end="truncate",
-        horizon=first.host_pages or LONGEST_EPISODE - 1,
-        warmup=first.warmup,
-        preconditioning=first.preconditioning,
-        preconditioning_seed=first.seed if drawn_by_the_run else PRECONDITIONING_SEED,
-        autoreset_mode=AutoresetMode.NEXT_STEP,
+        **own,
+        **_arguments(first),
     )
     try:
         metrics = _play(source.build(environment), environment, [run.seed for run in runs], source.text)
@@ -232,10 +208,27 @@ def play_agent(runs: Sequence[RunSpec]) -> list[Result]:
     return [result_of(run, metrics[i], seconds, seeds) for i, run in enumerate(runs)]
 
 
-def environment_of(source: Source, given: EnvironmentConfig | None) -> EnvironmentConfig:
-    """Return the agent's own environment; without one, return `given`, or if it is None the default."""
-    config = source.own_environment() or given or EnvironmentConfig()
-    for name in _OF_THE_RUN:
+def _arguments(run: RunSpec) -> dict[str, Any]:
+    """Return the arguments of an environment that the run of an agent sets."""
+    drawn_by_the_run = read_preconditioning(run.preconditioning).is_the_runs_own
+    return {
+        "device": run.device,
+        "ftl": ftl_changes(run.ftl),
+        # A trace starts at its first request, as in the run of a policy, so that results are comparable.
+        "workload": load_workload(run.workload).with_start("first"),
+        "at_end": "truncate",
+        "horizon": run.host_pages or LONGEST_EPISODE - 1,
+        "warmup": run.warmup,
+        "preconditioning": run.preconditioning,
+        "preconditioning_seed": run.seed if drawn_by_the_run else PRECONDITIONING_SEED,
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+    }
+
+
+def environment_of(source: Source, run: RunSpec) -> EnvironmentConfig:
+    """Return the agent's own environment; without one, return the run's, or if it is None the default."""
+    config = source.own_environment() or run.environment or EnvironmentConfig()
+    for name in (*_arguments(run), "size_to_trace"):
         if name in config.kwargs:
             raise SsdgymError(
                 f"environment.kwargs.{name}: every run of an evaluation sets it; leave it out there."

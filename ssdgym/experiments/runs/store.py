@@ -126,15 +126,11 @@ class Store(AbstractContextManager["Store"]):
 
     def others(self, keys: Iterable[str]) -> tuple[int, int]:
         """Count the finished runs with other keys: those of this version and engine, and all others."""
-        wanted = set(keys)
-        ours = foreign = 0
+        wanted, code = set(keys), (ssdgym.__version__, engine_hash())
         with self._sentences():
             rows = self._database.execute("SELECT key, version, engine_hash FROM run WHERE state = 'done'")
-            for key, version, engine in rows:
-                if key not in wanted:
-                    same = (version, engine) == (ssdgym.__version__, engine_hash())
-                    ours, foreign = ours + same, foreign + (not same)
-        return ours, foreign
+            same = [tuple(made_by) == code for key, *made_by in rows if key not in wanted]
+        return sum(same), len(same) - sum(same)
 
     def close(self) -> None:
         """Close the database, so that another process can open it."""

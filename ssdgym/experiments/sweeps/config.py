@@ -5,7 +5,6 @@ A trial trains or measures with one value for each of these fields, which form t
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
@@ -17,7 +16,7 @@ from ssdgym.config.fields import LAST_SEED
 from ssdgym.config.loading import BasedConfig, Config, Source, load_config
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.leaderboard.suites import Split, load_suite
-from ssdgym.experiments.runs.config import Named
+from ssdgym.experiments.runs.config import Named, combinations
 
 Parameters = dict[str, Any]
 Values = Annotated[tuple[Any, ...], Field(min_length=1)]
@@ -214,13 +213,13 @@ class SweepConfig(BasedConfig):
 
     def points(self) -> list[Parameters]:
         """Return sets of parameters with all combinations of the grids, and every listed value and limit."""
-        grids = [[(name, value) for value in field.grid] for name, field in self.space.items() if field.grid]
+        grids = {name: field.grid for name, field in self.space.items() if field.grid}
         drawn = {name: field.ends for name, field in self.space.items() if not field.grid}
         probes = [
             {name: ends[min(number, len(ends) - 1)] for name, ends in drawn.items()}
             for number in range(max(map(len, drawn.values()), default=1))
         ]
-        return [{**dict(point), **probe} for point in itertools.product(*grids) for probe in probes]
+        return [{**point, **probe} for point in combinations(grids) for probe in probes]
 
 
 def load_sweep(source: Source, size: Size = "full") -> SweepConfig:
