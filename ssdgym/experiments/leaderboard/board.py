@@ -115,10 +115,6 @@ class SuiteBoard(Config):
     rows: tuple[Row, ...]
     tasks: tuple[Task, ...]
 
-    def metric_of(self, policy: str) -> str:
-        """Return the name of the metric by which a policy is scored."""
-        return (policy in self.ceilings and self.ceiling_metric) or self.metric
-
     def bound(self, task: Task) -> float:
         """Return the mean of the task's best bound; if there are no bounds, that of the best fixed pair."""
         return min((task.mean([one]) for one in self.ceilings), default=task.mean([self.fixed]))

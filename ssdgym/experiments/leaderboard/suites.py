@@ -121,14 +121,12 @@ class SuiteConfig(GridConfig):
                 raise SsdgymError(
                     f"--split {split}: the suite has {' and '.join(self.splits)}; choose of these."
                 )
-        taken = ("seeds", "host_pages", "warmup", "preconditioning", "vary")
-        own = {name: getattr(self, name) for name in taken}
+        own = {name: getattr(self, name) for name in GridConfig.model_fields}
         policies = (self.baseline, *self.ceilings, *deciders.get("policies", ()))
         return load_experiment(
             {
                 **own,
-                "devices": list(self.devices),
-                "ftls": list(self.ftls),
+                "host_pages": self.host_pages,
                 "workloads": [workload for split in splits for workload in self.splits[split]],
                 **deciders,
                 "environment": deciders.get("environment") or self.environment,

@@ -51,13 +51,11 @@ class Trial:
 
     Attributes:
         parameters: value of each field of the space, by dotted name.
-        label: name of the policy in the trial's results.
         runs: one run for each held-out workload and seed. The path of a trained agent is set by `run_trial`.
         training: configuration of the agent's training; `None` for a heuristic or a rule.
     """
 
     parameters: Parameters
-    label: str
     runs: tuple[RunSpec, ...]
     training: TrainConfig | None = None
 
@@ -126,15 +124,15 @@ def _agent_trial(sweep: SweepConfig, common: AgentTrialConfig, parameters: Param
         device, ftl = None, {}
     elif not isinstance(device, str):
         raise SsdgymError("the training's device is not the name of one; set evaluation.suite.")
-    label, objective = in_words(parameters), kwargs.get("objective")
-    objective = "" if objective is None else str(objective)
-    runs = _runs(sweep, device, ftl, policy=label, agent=Path("agent.zip"), objective=objective)
-    return Trial(parameters, label, runs, training)
+    objective = kwargs.get("objective")
+    text = "" if objective is None else str(objective)
+    runs = _runs(sweep, device, ftl, policy=in_words(parameters), agent=Path("agent.zip"), objective=text)
+    return Trial(parameters, runs, training)
 
 
 def _rule_trial(sweep: SweepConfig, common: RuleTrialConfig, parameters: Parameters) -> Trial:
     text = f"{common.rule}({', '.join(f'{name}={value}' for name, value in parameters.items())})"
-    return Trial(parameters, text, _runs(sweep, None, {}, policy=text, agent=text))
+    return Trial(parameters, _runs(sweep, None, {}, policy=text, agent=text))
 
 
 def _policy_trial(sweep: SweepConfig, common: PolicyTrialConfig, parameters: Parameters) -> Trial:
@@ -157,8 +155,7 @@ def _policy_trial(sweep: SweepConfig, common: PolicyTrialConfig, parameters: Par
             )
     policy = get_policy(top["policy"]).with_parameters(of_policy)
     fields = {} if common.preconditioning is None else {"preconditioning": common.preconditioning}
-    runs = _runs(sweep, top["device"], ftl, policy=policy.label, agent=None, **fields)
-    return Trial(parameters, policy.label, runs)
+    return Trial(parameters, _runs(sweep, top["device"], ftl, policy=policy.label, agent=None, **fields))
 
 
 def _runs(

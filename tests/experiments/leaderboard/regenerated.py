@@ -30,7 +30,8 @@ def regenerated(
         for policy in row.policies[:members]:
             run = runs[task.workload, task.device, task.ftl, policy, board.seeds[seed]]
             found = run_policy(run) if run.agent is None else play_agent([run])[0]
-            yield task.values[policy][seed], found.metric(board.metric_of(policy))
+            metric = (policy in board.ceilings and board.ceiling_metric) or board.metric
+            yield task.values[policy][seed], found.metric(metric)
 
 
 def _runs(board: SuiteBoard, suite: SuiteConfig) -> dict[tuple[str, str, str, str, int], RunSpec]:

@@ -37,14 +37,14 @@ def plan(source: dict[str, Any]) -> list[Any]:
 def test_policy__parameters_go_into_its_label_and_the_ftl() -> None:
     space = {"policy.d": {"grid": [3, 5]}, "ftl.gc.free_blocks": {"grid": [3]}}
     trials = plan(policy_sweep(space))
-    assert [trial.label for trial in trials] == ["d_choices(d=3)", "d_choices(d=5)"]
+    assert [trial.runs[0].policy for trial in trials] == ["d_choices(d=3)", "d_choices(d=5)"]
     assert {run.ftl for trial in trials for run in trial.runs} == {(("gc.free_blocks", 3),)}
     assert [run.seed for run in trials[0].runs] == [2**32, 2**32 + 1]
 
 
 def test_policy__and_device_can_be_swept() -> None:
     trials = plan(policy_sweep({"policy": {"grid": ["greedy", "fifo"]}, "device": {"grid": ["demo"]}}))
-    assert [(trial.label, trial.runs[0].device) for trial in trials] == [
+    assert [(trial.runs[0].policy, trial.runs[0].device) for trial in trials] == [
         ("greedy", "demo"),
         ("fifo", "demo"),
     ]
@@ -67,7 +67,7 @@ def test_policy__of_a_module__is_planned_once_the_module_is_imported(
 def test_agent__parameters_go_into_its_training() -> None:
     trials = plan(agent_sweep({"ppo.gamma": {"grid": [0.9, 0.99]}, "n_envs": {"grid": [4]}}))
     assert [trial.training.ppo.gamma for trial in trials] == [0.9, 0.99]
-    assert trials[0].label == "ppo.gamma=0.9, n_envs=4"
+    assert trials[0].runs[0].policy == "ppo.gamma=0.9, n_envs=4"
     # measured on the device and the FTL that it is trained on
     assert trials[0].runs[0].device == "demo" and trials[0].runs[0].ftl == (("timing", "none"),)
 
@@ -173,7 +173,7 @@ def rule_sweep(space: dict[str, Any], **evaluation: Any) -> dict[str, Any]:
 def test_rule__plays_the_environment_and_a_split_of_a_suite() -> None:
     space = {"feature": {"grid": ["sector_writes"]}, "cut": {"grid": [0.5, 1]}}
     first, second = plan(rule_sweep(space) | {"metric": "duration_ns"})
-    assert (first.label, second.label) == (
+    assert (first.runs[0].policy, second.runs[0].policy) == (
         "stump(feature=sector_writes, cut=0.5)",
         "stump(feature=sector_writes, cut=1)",
     )
