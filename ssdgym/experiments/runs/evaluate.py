@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from ssdgym.agents.playing.files import FileSource, source_of
@@ -30,13 +30,8 @@ from ssdgym.workloads.stream import check_addresses, load_workload
 Jobs = Sequence[list[RunSpec]]
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The outcome of job number `job` (from 0): the results of its runs in order, or an error."""
-
-    job: int
-    results: Sequence[Result] = ()
-    error: Exception | None = None
+#: The number of a job (from 0), and the results of its runs in order, or its error.
+Outcome = tuple[int, list[Result] | Exception]
 
 
 def jobs_of(runs: Sequence[RunSpec]) -> list[list[int]]:
@@ -46,14 +41,10 @@ def jobs_of(runs: Sequence[RunSpec]) -> list[list[int]]:
     in one vector environment, unless preconditioning depends on the seed. Each run of a compiled policy is a
     job of its own, because joint runs would not be faster.
     """
-    groups: dict[Any, list[int]] = {}
+    groups: dict[int | str, list[int]] = {}
     for index, run in enumerate(runs):
-        together = (
-            *map(repr, (run.device, run.workload, run.environment)),
-            *(run.ftl, run.agent, run.host_pages, run.warmup, run.preconditioning),
-        )
         is_alone = not run.agent or read_preconditioning(run.preconditioning).is_the_runs_own
-        groups.setdefault(index if is_alone else together, []).append(index)
+        groups.setdefault(index if is_alone else repr(replace(run, seed=0)), []).append(index)
     return list(groups.values())
 
 
@@ -81,10 +72,10 @@ def run_locally(jobs: Jobs, workers: int) -> Generator[Outcome, None, None]:
         return
     for number, runs in enumerate(jobs):
         try:
-            outcome = Outcome(number, run_job(runs))
+            found: list[Result] | Exception = run_job(runs)
         except Exception as error:  # noqa: BLE001  whatever it is, it belongs to this job
-            outcome = Outcome(number, error=error)
-        yield outcome
+            found = error
+        yield number, found
 
 
 def _run_in_processes(jobs: Jobs, workers: int) -> Generator[Outcome, None, None]:
@@ -93,16 +84,15 @@ def _run_in_processes(jobs: Jobs, workers: int) -> Generator[Outcome, None, None
     while waiting:
         with _pool(workers) as pool:
             suspects = yield from _drain(pool, jobs, waiting, workers)
-        for number in suspects:
+        for suspect in suspects:
             with _pool(1) as pool:
-                for _ in (yield from _drain(pool, jobs, deque([number]), 1)):
-                    yield Outcome(
-                        number,
-                        error=SsdgymError(
-                            "its worker process died, most likely for want of memory: evaluate with fewer "
-                            "workers or a smaller device"
-                        ),
-                    )
+                guilty = yield from _drain(pool, jobs, deque([suspect]), 1)
+            for number in guilty:
+                sentence = (
+                    "its worker process died, most likely for want of memory: evaluate with fewer workers or "
+                    "a smaller device"
+                )
+                yield number, SsdgymError(sentence)
 
 
 def _drain(
@@ -123,10 +113,8 @@ def _drain(
             error = future.exception()
             if isinstance(error, BrokenProcessPool):
                 died.append(number)
-            elif isinstance(error, Exception):
-                yield Outcome(number, error=error)
             else:
-                yield Outcome(number, future.result())
+                yield number, error if isinstance(error, Exception) else future.result()
     return died
 
 
@@ -185,10 +173,10 @@ def run_all(runs: Sequence[RunSpec], workers: int = 2, progress: Progress | None
     jobs = jobs_of(runs)
     finished: dict[int, Result] = {}
     with closing(run_locally([[runs[index] for index in job] for job in jobs], workers)) as outcomes:
-        for outcome in outcomes:
-            if outcome.error is not None:
-                raise outcome.error
-            finished.update(zip(jobs[outcome.job], outcome.results, strict=True))
+        for number, found in outcomes:
+            if isinstance(found, Exception):
+                raise found
+            finished.update(zip(jobs[number], found, strict=True))
             if progress:
                 progress(len(finished), len(runs))
     return [finished[index] for index in range(len(runs))]

@@ -108,16 +108,14 @@ def run_grid(grid: Grid, store: Store, runner: Runner, progress: Progress | None
         waiting.sort(key=lambda job: (repr(grid.runs[job[0]].workload), grid.runs[job[0]].seed))
         jobs = [[grid.runs[index] for index in job] for job in waiting]
         with closing(runner(jobs)) as outcomes:
-            for outcome in outcomes:
-                keys = [grid.keys[index] for index in waiting[outcome.job]]
-                specs = [grid.specs[index] for index in waiting[outcome.job]]
-                if outcome.error is not None:
-                    store.keep_error(list(zip(keys, specs, strict=True)), _details(outcome.error))
-                    errors |= dict.fromkeys(keys, _sentence(outcome.error))
+            for number, results in outcomes:
+                keys = [grid.keys[index] for index in waiting[number]]
+                specs = [grid.specs[index] for index in waiting[number]]
+                if isinstance(results, Exception):
+                    store.keep_error(list(zip(keys, specs, strict=True)), _details(results))
+                    errors |= dict.fromkeys(keys, _sentence(results))
                 else:
-                    done = [
-                        Finished(dict(one.metrics), one.wall_seconds, one.series) for one in outcome.results
-                    ]
+                    done = [Finished(dict(one.metrics), one.wall_seconds, one.series) for one in results]
                     store.keep(list(zip(keys, specs, done, strict=True)))
                     finished |= zip(keys, done, strict=True)
                 report()

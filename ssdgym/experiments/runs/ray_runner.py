@@ -106,26 +106,22 @@ def _drain(ray: Any, jobs: Jobs) -> Generator[Outcome, None, None]:
             if not running:
                 return
             done, _ = ray.wait(list(running), num_returns=1)
-            yield _outcome(ray, done[0], running.pop(done[0]))
+            yield running.pop(done[0]), _found(ray, done[0])
     finally:
         for reference in running:
             ray.cancel(reference, force=True)
 
 
-def _outcome(ray: Any, reference: Any, number: int) -> Outcome:
+def _found(ray: Any, reference: Any) -> list[Result] | Exception:
     try:
-        return Outcome(number, ray.get(reference))
+        results: list[Result] = ray.get(reference)
+        return results
     except ray.exceptions.RayTaskError as error:
         cause = error.cause
-        return Outcome(number, error=cause if isinstance(cause, Exception) else error)
+        return cause if isinstance(cause, Exception) else error
     except ray.exceptions.RayError as error:
         reason = str(error).strip().splitlines()[0]
-        return Outcome(
-            number,
-            error=SsdgymError(
-                f"its worker was lost {RETRIES + 1} times ({type(error).__name__}: {reason:.200})"
-            ),
-        )
+        return SsdgymError(f"its worker was lost {RETRIES + 1} times ({type(error).__name__}: {reason:.200})")
 
 
 def _task(folder: str, settings: dict[str, str], runs: list[RunSpec]) -> list[Result]:

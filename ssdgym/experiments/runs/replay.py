@@ -161,12 +161,12 @@ def replay(
         check_runs(job)
     done: dict[int, Replay] = {}
     with closing(run_locally(jobs, workers)) as outcomes:
-        for outcome in outcomes:
-            row = rows[outcome.job]
-            stored = results[row - 1]
+        for number, found in outcomes:
+            stored = results[rows[number] - 1]
             seed = int(json.loads(stored.spec)["seed"])  # the column `seed` may have been edited
-            again = [result for result in outcome.results if result.seed == seed]
-            done[outcome.job] = Replay(row, stored, again[0] if again else None, outcome.error)
+            error = found if isinstance(found, Exception) else None
+            again = [] if isinstance(found, Exception) else [one for one in found if one.seed == seed]
+            done[number] = Replay(rows[number], stored, again[0] if again else None, error)
             if progress:
                 progress(len(done), len(jobs))
     return [done[number] for number in range(len(jobs))]
