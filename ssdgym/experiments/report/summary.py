@@ -47,21 +47,27 @@ class Ftl(NamedTuple):
 
 def ftls_of(results: Sequence[Result]) -> list[Ftl]:
     """Return the FTL of each result."""
-    places: dict[tuple[str, str], dict[str, Ftl]] = {}
+    places: dict[tuple[str, str], dict[str, None]] = {}
     for result in results:
-        places.setdefault((result.device, result.workload), {})[result.ftl] = Ftl("", "", {})
-    for ftls in places.values():
-        pairs = {text: {option.partition("=")[::2] for option in split_options(text)} for text in ftls}
-        shared = set.intersection(*pairs.values())
-        own = {text: dict(sorted(options - shared)) for text, options in pairs.items()}
-        words = {text: [of[name] for name in _WORDS if name in of] for text, of in own.items()}
-        for text, options in own.items():
-            name = words[text]
-            if not name or list(words.values()).count(name) > 1:
-                name = name + [f"{key}={value}" for key, value in options.items() if key not in _WORDS]
-            label = " ".join(name) or "default" if len(ftls) > 1 else ""
-            ftls[text] = Ftl(label, ftl_label(tuple(shared)), options)
-    return [places[result.device, result.workload][result.ftl] for result in results]
+        places.setdefault((result.device, result.workload), {})[result.ftl] = None
+    ftls = {place: _named(texts) for place, texts in places.items()}
+    return [ftls[result.device, result.workload][result.ftl] for result in results]
+
+
+def _named(texts: Collection[str]) -> dict[str, Ftl]:
+    """Return the FTLs on one device and workload by their options as text."""
+    given = {text: {option.partition("=")[::2] for option in split_options(text)} for text in texts}
+    shared = set.intersection(*given.values())
+    own = {text: dict(sorted(options - shared)) for text, options in given.items()}
+    words = {text: [of[name] for name in _WORDS if name in of] for text, of in own.items()}
+    found = {}
+    for text, options in own.items():
+        name = words[text]
+        if not name or list(words.values()).count(name) > 1:
+            name = name + [f"{key}={value}" for key, value in options.items() if key not in _WORDS]
+        label = " ".join(name) or "default" if len(texts) > 1 else ""
+        found[text] = Ftl(label, ftl_label(tuple(shared)), options)
+    return found
 
 
 @dataclass(frozen=True)
