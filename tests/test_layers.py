@@ -291,7 +291,7 @@ MOST_LINES = {
     "ssdgym.config": 1_785,
     "ssdgym.baselines": 4_419,
     "ssdgym.agents": 4_682,
-    "ssdgym.experiments": 8_057,
+    "ssdgym.experiments": 8_044,
     "ssdgym.workloads": 8_331,
     "ssdgym.envs": 5_947,
     "ssdgym.cli": 1_853,

@@ -38,12 +38,6 @@ def as_seeds(value: Any) -> Any:
     return read_seeds(str(value)) if named else value
 
 
-def _as_texts(value: Any) -> Any:
-    if not isinstance(value, list | tuple):
-        return value
-    return [str(item) if isinstance(item, Path) else item for item in value]
-
-
 def _each_once(values: Sequence[Any]) -> Sequence[Any]:
     seen: set[Hashable] = set()
     for value in values:
@@ -81,6 +75,7 @@ def _flat(options: Any) -> Any:
 
 
 Named = Annotated[Any, AfterValidator(_named)]
+AgentText = Annotated[str, BeforeValidator(lambda value: str(value) if isinstance(value, Path) else value)]
 EachOnce = AfterValidator(_each_once)
 Splits = BeforeValidator(_with_splits)
 Seed = Annotated[int, Field(ge=0, le=LAST_SEED, strict=True)]
@@ -130,7 +125,7 @@ class ExperimentConfig(GridConfig):
     policies: Annotated[tuple[str, ...], EachOnce] = Field(
         (), description="Victim policies, with parameters in brackets: cost_benefit(exponent=0.5)."
     )
-    agents: Annotated[tuple[str, ...], BeforeValidator(_as_texts), EachOnce] = Field(
+    agents: Annotated[tuple[AgentText, ...], EachOnce] = Field(
         (),
         description="Files of trained agents, names of the zoo, module:callable with parameters in brackets,"
         " zips of Stable-Baselines3, or random_action.",

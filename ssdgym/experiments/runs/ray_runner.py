@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
+from collections import deque
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -95,18 +96,15 @@ def _check_reachable(address: str) -> None:
 def _drain(ray: Any, jobs: Jobs) -> Generator[Outcome, None, None]:
     task = ray.remote(num_cpus=1, max_retries=RETRIES)(_task)
     settings = {name: value for name, value in os.environ.items() if name.startswith("SSDGYM_")}
-    waiting = iter(range(len(jobs)))
+    waiting = deque(range(len(jobs)))
     running: dict[Any, int] = {}
     try:
-        while True:
-            for number in waiting:
+        while waiting or running:
+            while waiting and len(running) < _AHEAD:
+                number = waiting.popleft()
                 running[task.remote(os.getcwd(), settings, jobs[number])] = number
-                if len(running) >= _AHEAD:
-                    break
-            if not running:
-                return
-            done, _ = ray.wait(list(running), num_returns=1)
-            yield running.pop(done[0]), _found(ray, done[0])
+            (done,), _ = ray.wait(list(running), num_returns=1)
+            yield running.pop(done), _found(ray, done)
     finally:
         for reference in running:
             ray.cancel(reference, force=True)

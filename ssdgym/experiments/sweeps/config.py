@@ -188,7 +188,7 @@ class SweepConfig(BasedConfig):
     )
 
     @model_validator(mode="after")
-    def _draws_something(self) -> SweepConfig:
+    def _space_fits(self) -> SweepConfig:
         if self.trials > 1 and all(field.grid for field in self.space.values()):
             raise ValueError("trials is above 1, but the space has only grids, whose trials would be alike")
         for name in self.space:
@@ -197,10 +197,6 @@ class SweepConfig(BasedConfig):
                     raise ValueError(f"space has {name} and {other}; give either the whole or its fields")
         if self.trial.kind == "rule" and self.evaluation.suite is None:
             raise ValueError("a trial of kind rule plays the environment of a suite; set evaluation.suite")
-        return self
-
-    @model_validator(mode="after")
-    def _optuna_has_no_grid(self) -> SweepConfig:
         grid = next((name for name, field in self.space.items() if field.grid), None)
         if grid and self.search:
             raise ValueError(f"has search optuna, which cannot use the grid of {grid}; give a choice")

@@ -33,7 +33,7 @@ for _name, _setting in _SETTINGS.items():
 
 with needing("tune", "a sweep needs"):
     from ray import tune
-    from ray.tune.schedulers import ASHAScheduler, FIFOScheduler
+    from ray.tune.schedulers import ASHAScheduler
     from ray.tune.search.basic_variant import BasicVariantGenerator
     from ray.tune.search.optuna import OptunaSearch
 
@@ -181,10 +181,10 @@ def _search(sweep: SweepConfig) -> Any:
 
 
 def _scheduler(sweep: SweepConfig) -> Any:
-    """Return Ray's scheduler, which may stop trials early."""
+    """Return Ray's scheduler, which may stop trials early; None: no trial stops early."""
     scheduler = sweep.scheduler
     if scheduler is None:
-        return FIFOScheduler()
+        return None
     return ASHAScheduler(
         time_attr="percent",
         max_t=ALL,
