@@ -117,9 +117,8 @@ def carry_out(
     if workers is not None and address not in (None, "local"):
         raise SsdgymError(f"--workers {workers}: a cluster at {address} has its own; leave --workers out")
     # Experiment files may be from strangers, so code that they name is executed only with `trust`.
-    trusted = {text for text in typed if names_callable(text) or modules_of(text)}
-    if trust:
-        trusted = {*config.agents, *config.policies}
+    named = {text for text in typed if names_callable(text) or modules_of(text)}
+    trusted = {*config.agents, *config.policies} if trust else named
     agents = agent_labels(config.agents, trusted=trusted)
     done = run_stored(expand(config, trusted=trusted), folder, workers, address)
     if not done.failures:
@@ -183,10 +182,10 @@ def report(results: Sequence[Result], learned: Sequence[str], out: Path) -> tupl
     from ssdgym.experiments.runs.grid import write_timings
 
     shown = Shown.of(results, learned)
-    parquet, table = write_results(results, out / "results")
-    paths = [table, parquet, *write_tables(shown, out), *write_figures(shown, out, ["png"])]
-    files = [*map(str, [*paths, write_timings(results, out)])]
-    sentences, printed = verdicts(shown), [one.to_rich(shown.learned) for one in tables(shown)]
+    paths = [*reversed(write_results(results, out / "results")), *write_tables(shown, out)]
+    paths += [*write_figures(shown, out, ["png"]), write_timings(results, out)]
+    files, sentences = [*map(str, paths)], verdicts(shown)
+    printed = [one.to_rich(shown.learned) for one in tables(shown)]
     names = [f"{short} is {policy}." for short, policy in shown.names.items()]
     parts = [*printed, *sentences, *names, *cautions(shown.results), "", *files]
     return {"results": [one.as_dict() for one in results], "verdicts": sentences, "files": files}, parts

@@ -58,20 +58,19 @@ def reproduce(
         if more == chosen:
             raise SsdgymError(f"--policy, --agent, --learned: no figure here has a bar for {paper}'s design")
         chosen = more
-    amounts = [scale_of(one, scale) for one in chosen]
-    if only:
-        amounts = [amount.model_copy(update={"workloads": tuple(only)}) for amount in amounts]
-    points = [
-        points_of(one, amount, traces, volumes or "end_to_end", seeds or ())
-        for one, amount in zip(chosen, amounts, strict=True)
-    ]
-    runs = {repr(point.run): point.run for own in points for point in own}  # figures may share runs
+    plans = []
+    for one in chosen:
+        amount = scale_of(one, scale)
+        if only:
+            amount = amount.model_copy(update={"workloads": tuple(only)})
+        plans.append((one, amount, points_of(one, amount, traces, volumes or "end_to_end", seeds or ())))
+    runs = {repr(point.run): point.run for *_, own in plans for point in own}  # figures may share runs
     folder = out or Path("results/reproduce", paper, scale)
     done = run_stored(list(runs.values()), folder, workers)
     failed = {repr(failure.run) for failure in done.failures}
     found = dict(zip((name for name in runs if name not in failed), done.results, strict=True))
     reports, panels = [], []
-    for one, amount, own in zip(chosen, amounts, points, strict=True):
+    for one, amount, own in plans:
         if any(repr(point.run) in failed for point in own):
             note(f"figure {one.figure} is left out, some of its runs failed")
             continue
