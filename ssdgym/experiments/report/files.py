@@ -24,7 +24,7 @@ from ssdgym.experiments.report.comparison import (
 )
 from ssdgym.experiments.report.figures import report_figures
 from ssdgym.experiments.report.style import FORMATS, inline_svg, save_figure
-from ssdgym.experiments.report.summary import Shown, markdown_table, cautions, tables, verdicts
+from ssdgym.experiments.report.summary import Shown, cautions, markdown_table, tables, verdicts
 from ssdgym.experiments.report.tables import Entry, Table
 from ssdgym.experiments.results import Result, listed
 from ssdgym.experiments.runs.spec import Spec, read_spec

@@ -22,7 +22,7 @@ from ssdgym.errors import SsdgymError
 from ssdgym.experiments.leaderboard.suites import load_suite
 from ssdgym.experiments.report.comparison import score_matrix
 from ssdgym.experiments.results import Result, read_results, write_results
-from ssdgym.experiments.runs.config import numbered
+from ssdgym.experiments.runs.config import closed_loop, numbered
 from ssdgym.experiments.runs.evaluate import check_runs, run_all
 from ssdgym.experiments.runs.spec import RunSpec, ftl_changes, ftl_label, source_name
 from ssdgym.experiments.statistics import geometric_mean_over_tasks, stratified_bootstrap
@@ -58,6 +58,11 @@ class Trial:
     parameters: Parameters
     runs: tuple[RunSpec, ...]
     training: TrainConfig | None = None
+
+    @property
+    def measured_runs(self) -> list[RunSpec]:
+        """The runs with the queue depth that `evaluate` and `leaderboard` set; see `closed_loop`."""
+        return [replace(run, ftl=closed_loop(run.ftl, load_workload(run.workload))) for run in self.runs]
 
     def command(self, agent: Path | None, seeds: Sequence[int], suite: str | None = None) -> str:
         """Return the shell command that measures this trial on `seeds`, or on a suite's validation split."""
@@ -296,7 +301,7 @@ def run_trial(trial: Trial, metric: str, folder: Path, agent: Path, report: Repo
     if trial.training is not None:
         _train_agent(trial, trial.training, metric, folder, agent, report)
         return
-    seeds = [list(runs) for _, runs in groupby(trial.runs, key=lambda run: run.seed)]
+    seeds = [list(runs) for _, runs in groupby(trial.measured_runs, key=lambda run: run.seed)]
     results = read_results(folder / RESULTS) if (folder / RESULTS).exists() else []
     done = len(results) // len(seeds[0])
     for number, runs in enumerate(seeds[done:], start=done + 1):
@@ -313,7 +318,7 @@ def _train_agent(
     from ssdgym.agents.training.validation import BEST_AGENT
 
     writable_folder(agent.parent)
-    runs = [replace(run, agent=agent) for run in trial.runs]
+    runs = [replace(run, agent=agent) for run in trial.measured_runs]
     started = False
 
     def at_checkpoint(run: Any) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from ssdgym.experiments.report.summary import Shown, markdown_table, cautions, tables, verdicts
+from ssdgym.experiments.report.summary import Shown, cautions, markdown_table, tables, verdicts
 from tests.experiments.synthetic import grid
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from ssdgym.errors import SsdgymError
 from ssdgym.experiments.leaderboard.suites import load_suite
+from ssdgym.experiments.runs.config import expand
 from ssdgym.experiments.sweeps.config import load_sweep
 from ssdgym.experiments.sweeps.outcome import SweepOutcome, TrialOutcome
 from ssdgym.experiments.sweeps.trials import check_sweep, plan_trial
@@ -59,7 +60,7 @@ def test_policy__of_a_module__is_planned_once_the_module_is_imported(
     with pytest.raises(SsdgymError, match=f"{own_rules} is not imported; give --import {own_rules}"):
         plan(sweep)
     import_modules([own_rules])
-    assert [trial.label for trial in plan(sweep)] == ["last(most=1)", "last(most=2)"]
+    assert [trial.runs[0].policy for trial in plan(sweep)] == ["last(most=1)", "last(most=2)"]
     command = plan(sweep)[0].command(None, range(7, 9))
     assert f"--policy 'last(most=1)' --import={own_rules} --device pen-vnand-small" in command
 
@@ -213,6 +214,14 @@ def test_policy__in_a_suite__has_its_device_and_preconditioning__and_the_options
 def test_rule__without_a_suite__is_refused(sweep: dict[str, Any], said: str) -> None:
     with pytest.raises(SsdgymError, match=said):
         plan(sweep)
+
+
+@pytest.mark.parametrize("name", ["pen", "subftl"])
+def test_agent__in_a_suite__is_run_as_on_its_leaderboard(name: str) -> None:
+    (spec, *_) = plan_trial(load_sweep(name), load_sweep(name).points()[0]).measured_runs
+    suite = load_suite(name)
+    ranked = expand(suite.experiment(["validation"], {"policies": (suite.baseline,)}, {}))[0]
+    assert dict(spec.ftl)["queue_depth"] == 32 and spec.ftl == ranked.ftl
 
 
 @pytest.mark.parametrize("name", ["ppo-erase-victim", "ppo-optuna", "subftl", "speedupgc", "pen", "ippbe"])
