@@ -1,4 +1,4 @@
-"""PPO with credit for each page, in one file, in the style of CleanRL: learn where to write, from scratch.
+"""PPO with credit for each page, in the style of CleanRL: learn where to write, from scratch.
 
 `python ppo_credit.py --workload zipf80 --price 15` ends with a table of the network and of placements on the
 same device and seeds. Environment, network and test are those of the DQN in `credit_per_page.py`.
