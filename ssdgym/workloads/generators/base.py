@@ -115,41 +115,34 @@ class PacedConfig(WorkloadConfig):
 
 
 class _Paced:
-    """A source that adds arrival times to the requests of another source, and limits their number."""
+    """A source that adds arrival times to the requests of another source, and limits their number.
+
+    The times never decrease; with `constant`, the first is 0.
+    """
 
     def __init__(self, source: Source, config: PacedConfig, seed: np.random.SeedSequence) -> None:
         self._source = source
-        self._left = config.requests
-        self._clock = _Clock(config, np.random.default_rng(seed))
-
-    def chunk(self) -> Requests:
-        if self._left == 0:
-            return NO_REQUESTS
-        requests = self._source.chunk()[: self._left]
-        if self._left is not None:
-            self._left -= len(requests)
-        requests["arrival_ns"] = self._clock.arrivals(len(requests))
-        return requests
-
-
-class _Clock:
-    """Makes the arrival times of a `PacedConfig`, which never decrease; with `constant`, the first is 0."""
-
-    def __init__(self, config: PacedConfig, rng: np.random.Generator) -> None:
         self._config = config
-        self._rng = rng
-        self._arrived = 0
+        self._rng = np.random.default_rng(seed)
+        self._made = 0
         self._now_ns = 0
         self._fraction_ns = 0.0
 
-    def arrivals(self, count: int) -> IntegerArray:
-        """Return the next `count` times in ns, shape (count,)."""
+    def chunk(self) -> Requests:
+        left = None if self._config.requests is None else self._config.requests - self._made
+        if left == 0:
+            return NO_REQUESTS
+        requests = self._source.chunk()[:left]
+        requests["arrival_ns"] = self._arrivals(len(requests))
+        self._made += len(requests)
+        return requests
+
+    def _arrivals(self, count: int) -> IntegerArray:
+        """Return the next `count` arrival times in ns, shape (count,)."""
         mean_ns = self._config.interarrival_ns
         match self._config.arrivals:
             case "constant":
-                numbers = np.arange(self._arrived, self._arrived + count)
-                self._arrived += count
-                return (numbers * mean_ns).astype(np.int64)
+                return (np.arange(self._made, self._made + count) * mean_ns).astype(np.int64)
             case "poisson":
                 gaps = np.rint(self._rng.standard_exponential(count) * mean_ns)
             case "bursts":
