@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Annotated, Literal
 
 import numpy as np
@@ -13,7 +13,7 @@ from ssdgym.config.loading import Config
 from ssdgym.errors import SsdgymError
 from ssdgym.requests import REQUEST, Requests
 from ssdgym.types import IntegerArray
-from ssdgym.workloads.addresses import align
+from ssdgym.workloads.addresses import Picker, align
 from ssdgym.workloads.base import CHUNK, InnerShare, RequestStream, Share, Weight
 from ssdgym.workloads.generators.base import AccessConfig, Accesses, Number, PacedConfig
 from ssdgym.workloads.registry import OfAnyKind, workload_kind
@@ -25,21 +25,16 @@ class UniformConfig(AccessConfig):
 
     kind: Literal["uniform"] = "uniform"
 
-    def picker(self, footprint: int, rng: np.random.Generator) -> _UniformPicker:
+    def picker(self, footprint: int, rng: np.random.Generator) -> Picker:
         """See `AccessConfig`."""
-        return _UniformPicker(footprint, rng)
+        return partial(_uniform, footprint, rng)
 
 
-class _UniformPicker:
-    """Chooses all pages of the footprint with the same probability."""
+# Pickers are functions of modules with some arguments given, because these can be copied and pickled.
 
-    def __init__(self, footprint: int, rng: np.random.Generator) -> None:
-        self._footprint = footprint
-        self._rng = rng
 
-    def __call__(self, sizes: IntegerArray) -> IntegerArray:
-        pages = self._rng.integers(self._footprint, size=len(sizes), dtype=np.int32)
-        return align(pages, sizes, self._footprint)
+def _uniform(footprint: int, rng: np.random.Generator, sizes: IntegerArray) -> IntegerArray:
+    return align(rng.integers(footprint, size=len(sizes), dtype=np.int32), sizes, footprint)
 
 
 @workload_kind
@@ -147,21 +142,14 @@ class ZipfConfig(AccessConfig):
         "the same hot pages, also after preconditioning by this workload.",
     )
 
-    def picker(self, footprint: int, rng: np.random.Generator) -> _ZipfPicker:
+    def picker(self, footprint: int, rng: np.random.Generator) -> Picker:
         """See `AccessConfig`."""
-        return _ZipfPicker(self, footprint, rng)
+        places = ZipfPlaces(footprint, self.theta, self.layout_seed if self.scrambled else None)
+        return partial(_zipf, places, footprint, rng)
 
 
-class _ZipfPicker:
-    """Chooses pages by Zipf's law, for any exponent."""
-
-    def __init__(self, config: ZipfConfig, footprint: int, rng: np.random.Generator) -> None:
-        self._places = ZipfPlaces(footprint, config.theta, config.layout_seed if config.scrambled else None)
-        self._footprint = footprint
-        self._rng = rng
-
-    def __call__(self, sizes: IntegerArray) -> IntegerArray:
-        return align(self._places.at(self._rng.random(len(sizes))), sizes, self._footprint)
+def _zipf(places: ZipfPlaces, footprint: int, rng: np.random.Generator, sizes: IntegerArray) -> IntegerArray:
+    return align(places.at(rng.random(len(sizes))), sizes, footprint)
 
 
 class ZipfPlaces:
