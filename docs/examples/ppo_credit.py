@@ -16,7 +16,7 @@ from credit_per_page import Curve, QNetwork, arguments, compare, make, seen
 from torch import Tensor, nn
 from torch.distributions import Categorical
 
-from ssdgym.envs.rewards.credit import CreditBuffer, Transitions, advantages
+from ssdgym.envs.rewards.credit import CreditBuffer, Transitions
 
 
 @dataclass
@@ -97,7 +97,7 @@ def update(
     actions = torch.as_tensor(batch.actions)
     with torch.no_grad():
         values, following = critic(rows).numpy(), critic(torch.as_tensor(batch.following[:, :-1])).numpy()
-    gains = advantages(batch, values, following.clip(min=0), args.gamma)
+    gains = values - batch.costs - args.gamma * np.where(batch.done, 0, following.clip(min=0))
     gained, wanted = torch.as_tensor(gains), torch.as_tensor(values - gains)
     gained = (gained - gained.mean()) / (gained.std() + 1e-8)
     for _ in range(args.epochs):

@@ -154,11 +154,9 @@ class Decision(ABC):
         return spec._replace(rules=rules_for(device, self.policy))
 
     def credits(self, batches: Sequence[Any], view: ObservationBuffers) -> Any:
-        """Return an object with the methods of `PageCredits`, or None if infos contain no cost of decisions.
+        """Return the credits of batches, observed in `view`; None: infos contain no costs of decisions.
 
-        Args:
-            batches: the `Batch` objects of the environment.
-            view: the observations of all devices.
+        Credits have the methods of `ssdgym.envs.rewards.credit.PageCredits`.
         """
         return None
 

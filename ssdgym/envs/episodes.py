@@ -140,8 +140,6 @@ class Episodes:
             zip(view.features, view.context, view.mask, view.proposed, self.shown.T, strict=True)
         )
         self.terms = dict(zip(self.reward.objective, self.reward.terms, strict=True))
-        if self.credits is not None:
-            self.credits.connect()
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes without metrics that are not yet computed."""

@@ -12,7 +12,7 @@ from gymnasium.vector import SyncVectorEnv
 from ssdgym.config.device import DeviceConfig
 from ssdgym.engine.decisions import RELOCATE
 from ssdgym.envs import PlacementEnv, PlacementVectorEnv
-from ssdgym.envs.rewards.credit import Credit, CreditBuffer, Transitions, advantages
+from ssdgym.envs.rewards.credit import Credit, CreditBuffer
 from ssdgym.errors import SsdgymError
 from tests.engine.devices import device
 from tests.envs.vector.compare import assert_same
@@ -328,9 +328,3 @@ def test_buffer__full__keeps_the_newest() -> None:
     assert (len(buffer), buffer.joined) == (3, 4)
     assert buffer.newest(2).seen.tolist() == [2.0, 3.0]
     assert buffer.newest(9).costs.tolist() == [0.5, 0.0, 2.0]
-
-
-def test_advantages__of_a_move_and_an_end__what_was_saved() -> None:
-    moved_and_ended = Transitions(*map(np.array, ([0, 0], [0, 0], [1.0, 0.25], [0, 0], [False, True])))
-    found = advantages(moved_and_ended, np.array([2.0, 1.0]), np.array([0.5, np.nan]), discount=0.5)
-    assert found.tolist() == [0.75, 0.75]

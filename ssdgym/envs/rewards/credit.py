@@ -60,64 +60,55 @@ def credit_tracker(kinds: Sequence[int], devices: Sequence[DeviceConfig]) -> str
         kinds: kinds of the agent's decisions, numbers of `ssdgym.engine.decisions`.
         devices: all devices with the tracker. Its records are large enough for each of them.
     """
-    geometries = [device.geometry for device in devices]
+    pages_per_block = max(device.geometry.pages_per_block for device in devices)
+    pages = max(device.geometry.physical_pages for device in devices)
     parameters = {
         "host": int(PLACE in kinds),
         "relocated": int(RELOCATE in kinds),
-        "pages_per_block": _rounded_up(max(geometry.pages_per_block for geometry in geometries)),
-        "pages": _rounded_up(max(geometry.physical_pages for geometry in geometries)),
+        "pages_per_block": 1 << (pages_per_block - 1).bit_length(),
+        "pages": 1 << (pages - 1).bit_length(),
     }
     return page_credit.with_parameters(parameters).label
-
-
-def _rounded_up(count: int) -> int:
-    """Return the smallest power of two that is at least `count`."""
-    return 1 << (count - 1).bit_length()
-
-
-def _records_of(batch: Batch) -> np.ndarray:
-    """Return the tracker's record of each device of a batch, shape (m,), as a view of the devices' memory."""
-    kept = next(rule.memory.device for rule in rules_on(batch.devices[0]) if rule.name == page_credit.name)
-    assert kept is not None, "it keeps one"
-    start = memory_start(batch.state, 0, "memory", "place")
-    return batch.state.memory[:, start : start + kept.itemsize].view(kept)[:, 0]
 
 
 class PageCredits:
     """The credits of the devices of a `PlacementEnv`, numbered from 0 to n - 1.
 
     Args:
-        batches: batches with the devices. Their arrays must keep their addresses from `connect` on.
+        batches: batches with the devices.
         price: rent for the space of an invalid copy that is erased L host pages after its invalidation, where
             L is the number of the device's logical pages. The rent is proportional to this wait.
     """
 
     def __init__(self, batches: Sequence[Batch], price: float) -> None:
         self._batches = batches
-        self._rents = np.zeros(sum(len(batch.numbers) for batch in batches))
+        self._places = {int(i): (batch, k) for batch in batches for k, i in enumerate(batch.numbers)}
+        self._rents = np.zeros(len(self._places))
         for batch in batches:
             self._rents[batch.numbers] = [price / device.logical_pages for device in batch.devices]
+        rules = rules_on(batches[0].devices[0])
+        self._kept = next(rule.memory.device for rule in rules if rule.name == page_credit.name)
 
-    def connect(self) -> None:
-        """Find the tracker's records in the memory of the devices, which moves when an object is copied."""
-        self._parts = [(batch.numbers, _records_of(batch)) for batch in self._batches]
-        #: The tracker's record of each device, as an array of shape (1,).
-        self._records = {
-            int(i): records[k : k + 1] for numbers, records in self._parts for k, i in enumerate(numbers)
-        }
+    def _records_of(self, batch: Batch) -> np.ndarray:
+        """Return the tracker's record of each device, shape (m,), as a view of the devices' memory."""
+        start = memory_start(batch.state, 0, "memory", "place")
+        assert self._kept is not None, "the tracker keeps one"
+        return batch.state.memory[:, start : start + self._kept.itemsize].view(self._kept)[:, 0]
 
     def begin(self, i: int) -> None:
         """Begin to count the decisions of device `i`, from 0."""
-        self._records[i]["due"] = 1
+        batch, k = self._places[i]
+        self._records_of(batch)["due"][k] = 1
 
     def note(self, which: np.ndarray, actions: np.ndarray) -> None:
         """Remove the credits of the last step. The tracker records the decisions of a step."""
-        for _, records in self._parts:
-            records["settled"] = 0
+        for batch in self._batches:
+            self._records_of(batch)["settled"] = 0
 
     def info(self, i: int) -> dict[str, Any]:
         """Return the entries `decision` (a number) and `credits` (a list) of the info of device `i`."""
-        record = self._records[i][0]
+        batch, k = self._places[i]
+        record = self._records_of(batch)[k]
         return {"decision": int(record["due"]) - 1, "credits": self._rows(i, record)}
 
     def infos(self) -> dict[str, np.ndarray]:
@@ -125,7 +116,8 @@ class PageCredits:
         count = len(self._rents)
         decisions, rows = np.zeros(count, np.int64), np.empty(count, object)
         rows[:] = [[] for _ in range(count)]
-        for numbers, records in self._parts:
+        for batch in self._batches:
+            records, numbers = self._records_of(batch), batch.numbers
             decisions[numbers] = records["due"] - 1
             for k in np.flatnonzero(records["settled"]):
                 rows[numbers[k]] = self._rows(int(numbers[k]), records[k])
@@ -247,18 +239,3 @@ class CreditBuffer:
 
     def _rows(self, rows: np.ndarray) -> Transitions:
         return Transitions(*(array[rows] for array in self._kept))
-
-
-def advantages(
-    transitions: Transitions, values: np.ndarray, following: np.ndarray, discount: float = 1.0
-) -> np.ndarray:
-    """Return expected minus actual costs of decisions (one-step advantages), shape (m,).
-
-    Args:
-        transitions: m transitions.
-        values: (m,), the cost expected at `seen`.
-        following: (m,), the cost expected at `following`; ignored where `done`.
-        discount: factor of the cost at `following`. A factor below 1 bounds the cost of pages that are never
-            overwritten.
-    """
-    return values - transitions.costs - discount * np.where(transitions.done, 0.0, following)

@@ -43,9 +43,6 @@ class SectorCredits:
         self._open: list[dict[int, tuple[float, int]]] = [{} for _ in self._places]
         self._credits: list[list[Credit]] = [[] for _ in self._places]
 
-    def connect(self) -> None:
-        """Do nothing: all data of this object is its own."""
-
     def begin(self, i: int) -> None:
         """Begin to count the decisions of device `i`, from 0."""
         self._due[i] = 0
