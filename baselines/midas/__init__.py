@@ -21,8 +21,8 @@ device, and each plane has an equal share of every size.
 5. **Outcome.** No configuration is applied if victims of the hot group had more than 18 % valid pages (30 %
    if it has one block), or if the last group is empty. Later epochs and their bins are then twice as long. A
    configuration is applied only if its predicted write amplification is at most that of the last `C` host
-   pages of the epoch. The tail then becomes the last group; removed groups, and the oldest blocks of groups
-   over their size, join the last group without relocations.
+   pages of the epoch. The old last group and tail, removed groups, and the oldest blocks of groups over
+   their size join the new last group without relocations.
 6. **Irregular groups.** Once every group has had a victim, the valid shares of victims are averaged for 0.3
    epochs. The first group whose mean is at least 0.1 above its prediction is merged with all later groups
    into one with a tail. If foreground GC collects 25 blocks in a plane between two host pages, the group of

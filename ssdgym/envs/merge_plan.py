@@ -90,7 +90,7 @@ class MergePlanEnv(DecisionEnv):
     | 1 + l | M-Merge that erases parts of one size: blocks halved l times, l = 0 to L |
     | L + 2 | M-Merge that erases the cheapest parts of any size in each block (PEN, Algorithm 1) |
 
-    If a device has fewer levels, the actions after its own last row are masked. M-Merges are masked after
+    A device with a smaller L uses its own L here; later actions are masked. M-Merges are masked after
     `ftl.gc.mmerge_limit` M-Merges of the bundle, if one of its blocks is worn out, and if there is no room
     for the pages to copy out. If several actions would erase the same parts at the same cost, only the one
     with the lowest number is valid. Action L + 2 is thus masked if its parts have one size. Action 0 is
