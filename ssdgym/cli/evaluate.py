@@ -46,10 +46,9 @@ def evaluate(
 ) -> None:
     """Run every policy and agent on every device, workload and seed; print a table with 95 % intervals.
 
-    Options override fields of the experiment; fewer --host-pages shorten its warm-up in proportion, unless
-    --warmup is given. The output folder (default: results/EXPERIMENT) stores finished runs: the same command
-    continues an interrupted grid, and another grid there does not repeat stored runs. Writes results.parquet,
-    results.csv, timings.csv, tables and figures. Exits with 1 if a run has failed.
+    Options override fields of the experiment; fewer --host-pages shorten its warm-up. The output folder
+    (default: results/EXPERIMENT) stores finished runs: the same command continues an interrupted grid, and
+    another grid does not repeat them. Writes results, timings, tables and figures. Exits with 1 on failure.
 
     The default experiment `evaluate` runs the classic victim policies on the device demo with the workloads
     zipf99 and hot90 and the seeds 1000-1004, for 500,000 host pages after a warm-up of 50,000.

@@ -34,9 +34,8 @@ def leaderboard(
     """Rank policies, agents and bounds (rules that use the future).
 
     The best pair of victim rule and placement scores 0, the best bound 1. With --policy or --agent, only
-    these, the bounds and the suite's baseline (score 0) are ranked. Other options override the suite;
-    fewer --host-pages shorten its warm-up in proportion. Writes leaderboard.md and leaderboard.json. Repeat
-    an interrupted command to continue it.
+    these, the bounds and the suite's baseline (score 0) are ranked. Other options override the suite; fewer
+    --host-pages shorten its warm-up. Writes leaderboard.md and .json. Repeat a command to continue it.
 
     Examples:
         ssdgym leaderboard
