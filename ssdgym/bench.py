@@ -38,9 +38,7 @@ Work = Callable[[], int]
 
 ENVIRONMENT, _PLACEMENT = "ssdgym/EraseVictim-v0", "ssdgym/Placement-v0"
 REQUESTS, SINGLE_STEPS, VECTOR_STEPS, TRACE_LINES = 1_000_000, 5_000, 1_000, 1_000_000
-_SPREAD = {"median": "median", "low": "min", "high": "max"}
-_BY = ["name", "unit"]
-_DEVICES = 64
+_SPREAD, _BY, _DEVICES = {"median": "median", "low": "min", "high": "max"}, ["name", "unit"], 64
 #: Measurements on devices of papers: device, policy, and number of requests per repeat.
 _POLICIES = (
     ("speedupgc-64l-small", "baseline", 100_000),

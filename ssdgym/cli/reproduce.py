@@ -52,17 +52,17 @@ def reproduce(
         raise SsdgymError(f"--volumes {volumes}: is for real traces; give --traces with it, or leave it out")
     named = every or figure or only
     chosen = [one for one in figures(paper, figure, only or ()) if named or one.is_of_the_paper]
-    agents = (*(bar_agent or ()), *(learned_agents(paper) if learned else ()))
-    if bar_policy or agents:
-        more = [with_bars(one, bar_policy or (), agents) for one in chosen]
+    found_rules = [one for one in bar_policy or () if one.startswith("stump(")]  # which play as agents do
+    policies = [one for one in bar_policy or () if one not in found_rules]
+    agents = (*(bar_agent or ()), *found_rules, *(learned_agents(paper) if learned else ()))
+    if policies or agents:
+        more = [with_bars(one, policies, agents) for one in chosen]
         if more == chosen:
             raise SsdgymError(f"--policy, --agent, --learned: no figure here has a bar for {paper}'s design")
         chosen = more
     plans = []
     for one in chosen:
-        amount = scale_of(one, scale)
-        if only:
-            amount = amount.model_copy(update={"workloads": tuple(only)})
+        amount = scale_of(one, scale).model_copy(update={"workloads": tuple(only)} if only else {})
         plans.append((one, amount, points_of(one, amount, traces, volumes or "end_to_end", seeds or ())))
     runs = {repr(point.run): point.run for *_, own in plans for point in own}  # figures may share runs
     folder = out or Path("results/reproduce", paper, scale)

@@ -69,3 +69,10 @@ def test_command__gives_no_verdict_where_nothing_can_be_compared(tmp_path: Path,
     assert "| paper 0.58 | here " in out and "| not comparable: it hangs on how many logical blocks" in out
     assert "time of prn_1: " in out
     assert (tmp_path / "figure3a" / "figure3a.png").stat().st_size > 20_000
+
+
+def test_command__a_rule_over_features__is_a_bar_by_policy_or_agent(tmp_path: Path, run: Run) -> None:
+    rule, options = "stump(feature=-plan_cost)", ["pen", "--figure", "13", "--scale", "smoke", "--seeds", "1"]
+    options += ["--workload", "hm_0", "--out", str(tmp_path)]
+    by_policy, by_agent = (run(["reproduce", *options, name, rule]).out for name in ("--policy", "--agent"))
+    assert rule in by_policy and by_policy.splitlines()[:9] == by_agent.splitlines()[:9]
