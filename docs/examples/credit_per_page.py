@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -122,23 +122,37 @@ class QNetwork(nn.Module):
 def train(args: Args) -> tuple[QNetwork, Curve]:
     """Train; return the network and the learning curve."""
     torch.manual_seed(args.seed)
-    rng = np.random.default_rng(args.seed)
     # Here: a single endless episode, in the states that the network itself causes.
     envs = make(args, args.num_envs, horizon=1 << 24, credit=args.price)
-    observation, infos = envs.reset(seed=1000 * args.seed)
-    widths = observation["context"].shape[1], observation["candidates"].shape[2]
+    space = envs.single_observation_space
+    widths = space["context"].shape[0], space["candidates"].shape[1]
     network, target = (QNetwork(*widths, args.streams, args.hidden) for _ in range(2))
+    curve = Curve(args)
+    learn(args, envs, network, target, seen, curve.note)
+    return network, curve
+
+
+def learn(
+    args: Any,
+    envs: gym.vector.VectorEnv,
+    network: Any,
+    target: nn.Module,
+    seen: Callable[[dict[str, np.ndarray]], np.ndarray],
+    note: Callable[[int, dict[str, Any]], None],
+) -> None:
+    """Train `network`, whose copy is `target`, on what `seen` makes of observations; `note` every step."""
+    rng = np.random.default_rng(args.seed)
     target.load_state_dict(network.state_dict())
     optimizer = torch.optim.Adam(network.parameters(), lr=args.learning_rate)
+    observation, infos = envs.reset(seed=1000 * args.seed)
     rows = seen(observation)
-    buffer = CreditBuffer(args.buffer_size, rows.shape[1:])
-    updates, curve = 0, Curve(args)
+    buffer, updates = CreditBuffer(args.buffer_size, rows.shape[1:]), 0
     for step in range(1, args.total_steps + 1):
         # 1. Take a decision in every environment; the share of random decisions falls to `epsilon`.
         share = max(args.epsilon, 1 - step / (args.decay * args.total_steps))
         actions = network.cheapest(rows)
         drawn = rng.random(args.num_envs) < share
-        actions[drawn] = rng.integers(args.streams, size=drawn.sum())
+        actions[drawn] = rng.integers(envs.single_action_space.n, size=drawn.sum())
         buffer.note(infos, rows, actions)
         observation, _, _, _, infos = envs.step(actions)
         # 2. Here: join known costs of earlier decisions, and the next decisions on their pages.
@@ -151,11 +165,10 @@ def train(args: Args) -> tuple[QNetwork, Curve]:
             update(network, target, optimizer, buffer.sample(args.batch_size, rng), args.gamma)
             if updates % args.target_every == 0:
                 target.load_state_dict(network.state_dict())
-        curve.note(step, infos)
-    return network, curve
+        note(step, infos)
 
 
-def update(network: QNetwork, target: QNetwork, optimizer: Any, batch: Transitions, gamma: float) -> None:
+def update(network: nn.Module, target: nn.Module, optimizer: Any, batch: Transitions, gamma: float) -> None:
     """Move estimated costs of decisions to their own cost plus the estimate for the page's next decision."""
     with torch.no_grad():
         following = target(torch.as_tensor(batch.following)).min(dim=1).values.clamp(min=0)

@@ -1,4 +1,4 @@
-"""DQN with credit for subFTL's region of small writes, in the style of CleanRL.
+"""DQN with credit for subFTL's region of small writes; the learner is that of `credit_per_page.py`.
 
 `python credit_region.py --seed 1` writes an agent, and prints a line for each validation workload of suite
 `subftl`: the time that devices need with the agent, relative to the paper's rule. `ssdgym leaderboard subftl
@@ -14,13 +14,12 @@ from pathlib import Path
 import gymnasium as gym
 import numpy as np
 import torch
-from credit_per_page import arguments
+from credit_per_page import QNetwork, arguments, learn
 from torch import Tensor, nn
 
 from ssdgym.agents.agent import Agent
 from ssdgym.agents.card import AgentCard, ScorerConfig
 from ssdgym.agents.networks import CandidateScorer
-from ssdgym.envs.rewards.credit import CreditBuffer, Transitions
 from ssdgym.experiments.leaderboard.suites import load_suite
 
 ENVIRONMENT = "ssdgym/SubFTL-v0"
@@ -59,69 +58,35 @@ def flat(observation: dict[str, np.ndarray]) -> np.ndarray:
     return np.concatenate([observation["context"], areas], axis=1)
 
 
-def costs(network: CandidateScorer, rows: np.ndarray) -> Tensor:
-    """Return the expected cost of both actions, (n, 2). Here: scores are costs with the opposite sign."""
-    context, areas = torch.as_tensor(rows).split([len(CONTEXT), 2 * len(AREAS)], dim=1)
-    return -network(areas.unflatten(1, (2, len(AREAS))), context, None)
+class CostNetwork(nn.Module):
+    """Expected cost of both actions. Here: the scores of an agent are costs with the opposite sign."""
+
+    cheapest = QNetwork.cheapest
+
+    def __init__(self, shape: ScorerConfig) -> None:
+        super().__init__()
+        self.scorer = CandidateScorer(AREAS, CONTEXT, shape)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """Return costs (n, 2) of rows as `flat` makes them."""
+        context, areas = rows.split([len(CONTEXT), 2 * len(AREAS)], dim=1)
+        return -self.scorer(areas.unflatten(1, (2, len(AREAS))), context, None)
 
 
 def train(args: Args) -> Agent:
     """Train, and return the agent."""
     torch.manual_seed(args.seed)
-    rng = np.random.default_rng(args.seed)
     # Here: a single endless episode, in the states that the network itself causes.
     options = {"horizon": 1 << 24, "warmup": 4096, "credit": args.price}
     envs = gym.make_vec(ENVIRONMENT, args.num_envs, features=AREAS + CONTEXT, **options)
     shape = ScorerConfig(hidden=(args.hidden, args.hidden), pooling="none", start="none", sharpness=1.0)
-    network, target = (CandidateScorer(AREAS, CONTEXT, shape) for _ in range(2))
-    target.load_state_dict(network.state_dict())
-    optimizer = torch.optim.Adam(network.parameters(), lr=args.learning_rate)
-    observation, infos = envs.reset(seed=1000 * args.seed)
-    rows = flat(observation)
-    buffer = CreditBuffer(args.buffer_size, rows.shape[1:])
-    updates = 0
-    for step in range(1, args.total_steps + 1):
-        # 1. Take a decision in every environment; the share of random decisions falls to `epsilon`.
-        share = max(args.epsilon, 1 - step / (args.decay * args.total_steps))
-        with torch.no_grad():
-            actions = costs(network, rows).argmin(dim=1).numpy()
-        drawn = rng.random(args.num_envs) < share
-        actions[drawn] = rng.integers(2, size=drawn.sum())
-        buffer.note(infos, rows, actions)
-        observation, _, _, _, infos = envs.step(actions)
-        # 2. Here: join known costs of earlier decisions, and the next decisions about their sectors.
-        buffer.join(infos)
-        rows = flat(observation)
-        # 3. Learn from decisions whose cost is known.
-        if len(buffer) >= args.learning_starts and step % args.train_every == 0:
-            updates += 1
-            optimizer.param_groups[0]["lr"] = args.learning_rate * (1 - step / args.total_steps)
-            update(network, target, optimizer, buffer.sample(args.batch_size, rng), args.gamma)
-            if updates % args.target_every == 0:
-                target.load_state_dict(network.state_dict())
+    network, target = CostNetwork(shape), CostNetwork(shape)
+    learn(args, envs, network, target, flat, lambda step, infos: None)
     envs.close()
     card = AgentCard(
         environment=ENVIRONMENT, candidate_features=AREAS, context_features=CONTEXT, scorer=shape
     )
-    return Agent(network, card)
-
-
-def update(
-    network: CandidateScorer,
-    target: CandidateScorer,
-    optimizer: torch.optim.Adam,
-    batch: Transitions,
-    gamma: float,
-) -> None:
-    """Move estimated costs of decisions to their own cost plus the estimate for the next decision."""
-    with torch.no_grad():
-        following = costs(target, batch.following).min(dim=1).values.clamp(min=0)
-        wanted = torch.as_tensor(batch.costs) + gamma * following * torch.as_tensor(~batch.done)
-    expected = costs(network, batch.seen).gather(1, torch.as_tensor(batch.actions)[:, None]).squeeze(1)
-    loss = nn.functional.mse_loss(expected, wanted)
-    optimizer.zero_grad()
-    loss.backward()
-    optimizer.step()
+    return Agent(network.scorer, card)
 
 
 def test(args: Args, agent: Agent | None, workload: object) -> np.ndarray:

@@ -76,7 +76,7 @@ def check_name(name: str) -> None:
 def hint(name: str, known: Iterable[str]) -> str:
     """Return the end of an error message about an unknown name: the most similar known name, or all names."""
     names = list(known)
-    near = get_close_matches(name, names, n=1, cutoff=0.61)  # at 0.6, my_policies would be near d_choices
+    near = get_close_matches(name, names, n=1)
     return f"did you mean {near[0]}?" if near else f"known: {', '.join(names)}."
 
 

@@ -178,16 +178,18 @@ def test_credit_region__same_seed__same_agent__and_it_is_compared(
 def test_credit_region__an_action_that_costs_less__is_the_cheapest_afterwards() -> None:
     script, credit = import_module("credit_region"), import_module("ssdgym.envs.rewards.credit")
     torch.manual_seed(0)
-    shape = script.ScorerConfig(hidden=(8, 8), pooling="none", start="none", sharpness=1.0)
-    network = script.CandidateScorer(script.AREAS, script.CONTEXT, shape)
+    network = script.CostNetwork(
+        script.ScorerConfig(hidden=(8, 8), pooling="none", start="none", sharpness=1)
+    )
     optimizer = torch.optim.Adam(network.parameters(), 1e-2)
     seen, actions = np.zeros((64, 16), np.float32), np.arange(64) % 2
     seen[:, 6], seen[:, 11] = -1, 1  # the numbers of the areas
     costs = np.where(actions == 0, 1, 3).astype(np.float32)
     batch = credit.Transitions(seen, actions, costs, 0 * seen, np.ones(64, bool))
     for _ in range(300):
-        script.update(network, network, optimizer, batch, 1.0)
-    assert script.costs(network, seen[:1]).detach().numpy() == pytest.approx(np.array([[1.0, 3.0]]), abs=0.1)
+        import_module("credit_per_page").update(network, network, optimizer, batch, 1.0)
+    assert network(torch.as_tensor(seen[:1])).tolist()[0] == pytest.approx([1.0, 3.0], abs=0.1)
+    assert network.cheapest(seen[:1]).tolist() == [0]
 
 
 def test_ppo_credit__a_stream_that_cost_less_than_expected__is_likelier_afterwards() -> None:

@@ -78,7 +78,6 @@ def test_get_policy__of_a_module__asks_for_its_rule_and_imports_nothing(own_rule
     assert own_rules not in sys.modules
 
 
-@pytest.mark.parametrize("name", ["my_policies", "numpy"])
-def test_get_policy__of_a_name_like_no_other__suggests_none(name: str) -> None:
-    with pytest.raises(SsdgymError, match=f"policy {name} does not exist; known: baseline, "):
-        get_policy(name)
+def test_get_policy__of_a_name_like_no_other__suggests_none() -> None:
+    with pytest.raises(SsdgymError, match="policy numpy does not exist; known: baseline, "):
+        get_policy("numpy")
